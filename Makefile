@@ -1,0 +1,44 @@
+# make run    set up and start the bot          make test   set up and run the tests
+# make check  style, types, import contracts    make bench  print the benchmarks
+# make lock   resolve the dependencies anew
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check bench lock clean
+
+run: $(VENV)/.installed
+	$(BIN)/python bot.py
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks
+
+lock: $(VENV)/.installed-dev
+	$(BIN)/uv pip compile pyproject.toml --group dev $(LOCK) -o requirements-dev.lock
+	$(BIN)/uv pip compile pyproject.toml -c requirements-dev.lock $(LOCK) -o requirements.lock
+LOCK := --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes -q
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' || \
+		{ echo '需要 Python 3.11、3.12 或 3.13，现在是：'; $(PYTHON) --version; exit 1; }
+	@./scripts/make-venv $(PYTHON) $(VENV)
+
+$(VENV)/.installed: requirements.lock | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements-dev.lock
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,69 @@
+"""The services, opened when NoneBot starts and closed when it stops, and how handlers ask for them."""
+
+import time
+from contextlib import AsyncExitStack
+from typing import Annotated
+
+from nonebot import get_driver, logger
+from nonebot.params import Depends
+
+from plugins._confirmation import Confirmations
+from plugins._outbox import Outbox
+from services.answering.service import QuestionAnswering
+from services.container import Services, open_services
+from services.errors import ServiceError
+from services.knowledge.service import KnowledgeService
+from services.memory.service import MemoryService
+from services.settings import Settings
+
+_driver = get_driver()
+_stack = AsyncExitStack()
+_opened: dict[str, Services] = {}
+started_at = time.monotonic()
+
+
+def settings() -> Settings:
+    """The settings that `bot.py` read and handed to NoneBot."""
+    return _driver.config.qunzhi
+
+
+outbox = Outbox(settings().send)
+confirmations = Confirmations()
+
+
+@_driver.on_startup
+async def _open() -> None:
+    try:
+        _opened["services"] = await _stack.enter_async_context(open_services(settings()))
+    except ServiceError as error:
+        logger.error(error.user_message)
+        raise SystemExit(1) from error
+
+
+@_driver.on_shutdown
+async def _close() -> None:
+    _opened.clear()
+    await _stack.aclose()
+
+
+def services() -> Services:
+    """Everything, for the few places that report on the whole."""
+    return _opened["services"]
+
+
+def _knowledge() -> KnowledgeService:
+    return services().knowledge
+
+
+def _memory() -> MemoryService:
+    return services().memory
+
+
+def _answering() -> QuestionAnswering:
+    return services().answering
+
+
+# Single services: NoneBot checks injected values with pydantic, which cannot take the container as a type.
+Knowledge = Annotated[KnowledgeService, Depends(_knowledge)]
+Memory = Annotated[MemoryService, Depends(_memory)]
+Answering = Annotated[QuestionAnswering, Depends(_answering)]

@@ -1,0 +1,60 @@
+"""Answers and outcomes as the text that people read in QQ."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from services.answering.models import Answer, AnswerKind
+from services.knowledge.models import IngestResult, IngestStatus
+
+# QQ's people live in one time zone; the server may stand in another.
+_ZONE = ZoneInfo("Asia/Shanghai")
+
+
+def answer_text(answer: Answer) -> str:
+    """The answer, then what went wrong, then its sources, one a line."""
+    sources = "\n".join(f"〔{source.number}〕{source.place}" for source in answer.sources)
+    if answer.kind is AnswerKind.FAILED:
+        return "\n\n".join(part for part in (answer.notice, answer.text, sources) if part)
+    if sources and not answer.cited:
+        sources = f"回答没有标明出处，可以对照：\n{sources}"
+    return "\n\n".join(part for part in (answer.text, answer.notice, sources) if part)
+
+
+def ingest_text(result: IngestResult) -> str:
+    """One sentence about a file."""
+    name = f"「{result.name}」"
+    match result.status:
+        case IngestStatus.INDEXED:
+            return f"{name}已入库，{result.chunks} 块，用时 {result.seconds:.1f} 秒。"
+        case IngestStatus.UPDATED:
+            return f"{name}已更新为第 {result.version} 版并入库，{result.chunks} 块，用时 {result.seconds:.1f} 秒，旧版不再使用。"
+        case IngestStatus.DUPLICATE:
+            return f"{name}已存在，内容相同，没有重复入库（编号 {result.number}）。"
+        case IngestStatus.IN_PROGRESS:
+            return f"{name}正在入库，不用再发。"
+        case IngestStatus.REJECTED:
+            return f"{name}没有入库：{result.reason}"
+        case IngestStatus.DEFERRED:
+            return f"{name}已收下，但还没入库：{result.reason}恢复后会自动继续。"
+        case IngestStatus.REMOVED:
+            return f"{name}已删除，没有入库。"
+
+
+def size_text(size: int) -> str:
+    """Bytes for people.
+
+    >>> size_text(1536), size_text(3 << 20)
+    ('1.5 KB', '3.0 MB')
+    """
+    return f"{size / 1024:.1f} KB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MB"
+
+
+def time_text(moment: datetime) -> str:
+    """A time as people in China write it."""
+    return f"{moment.astimezone(_ZONE):%m-%d %H:%M}"
+
+
+def shortened(text: str, limit: int) -> str:
+    """One line of at most `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

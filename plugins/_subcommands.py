@@ -1,0 +1,18 @@
+"""Commands with a second word: `/kb list 2`, `/知识库 列表 2`."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+Name = TypeVar("Name", bound=StrEnum)
+
+
+def split_subcommand(text: str, words: Mapping[str, Name]) -> tuple[Name | None, str]:
+    """The second word by its English or Chinese name, and the rest of the text; None for an unknown word.
+
+    An empty text gives the first of `words`.
+    """
+    if not text.strip():
+        return next(iter(words.values())), ""
+    word, *rest = text.strip().split(maxsplit=1)
+    return words.get(word.lower()), rest[0] if rest else ""

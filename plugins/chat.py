@@ -1,0 +1,72 @@
+"""Questions: @, reply to the bot, nickname, private message, /ask."""
+
+from typing import Annotated
+
+from nonebot import on_command, on_message
+from nonebot.adapters.onebot.v11 import Message, MessageEvent
+from nonebot.params import CommandArg
+from nonebot.plugin import PluginMetadata
+from nonebot.rule import to_me
+
+from plugins._depends import Answering, settings
+from plugins._messages import answer_text
+from plugins._speaker import Speaker, Speaking, asked_knowledge
+from plugins._working import show_reaction, working
+
+__plugin_meta__ = PluginMetadata(
+    "问答", "根据群文件回答问题", "@我、回复我、叫我的名字，或 /ask 问题", type="application"
+)
+
+_MAX_QUESTION_CHARS = 4000
+_MAX_QUOTED_CHARS = 500
+
+ask = on_command("ask", aliases={"问"}, force_whitespace=True, priority=10, block=True)
+talk = on_message(rule=to_me(), priority=90, block=True)
+
+
+@ask.handle()
+async def _(event: MessageEvent, speaker: Speaking, answering: Answering, text: Annotated[Message, CommandArg()]) -> None:
+    await _answer(event, text, speaker, answering)
+
+
+@talk.handle()
+async def _(event: MessageEvent, speaker: Speaking, answering: Answering) -> None:
+    text = event.get_plaintext().strip()
+    if any(prefix and text.startswith(prefix) for prefix in settings().command_start):
+        await speaker.reply(f"没有 {text.split()[0][:20]} 这个命令，发 /help 看能用的命令。")
+        return
+    await _answer(event, event.message, speaker, answering)
+
+
+async def _answer(event: MessageEvent, message: Message, speaker: Speaker, answering: Answering) -> None:
+    question = _question(event, message)
+    if not question:
+        has_picture = any(segment.type == "image" for segment in message)
+        await speaker.reply("我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。")
+        return
+    if len(question) > _MAX_QUESTION_CHARS:
+        await speaker.reply(f"问题太长，超过 {_MAX_QUESTION_CHARS} 字了，请精简一下，或把长文字存成文件发给我。")
+        return
+    asked = await asked_knowledge(speaker)
+    if asked.refusal:
+        await speaker.reply(asked.refusal)
+        return
+
+    async def show() -> None:
+        session = speaker.session
+        await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
+
+    async with working(show):
+        answer = await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
+    await speaker.reply(answer_text(answer))
+    answering.tidy(speaker.session_id)
+
+
+def _question(event: MessageEvent, message: Message) -> str:
+    """What was asked, with the message it refers to."""
+    text = message.extract_plain_text().strip()
+    quoted = event.reply.message.extract_plain_text().strip() if event.reply else ""
+    if not quoted:
+        return text
+    quoted = quoted[:_MAX_QUOTED_CHARS]
+    return f"{text}\n（引用的消息：{quoted}）" if text else quoted

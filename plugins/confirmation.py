@@ -1,0 +1,24 @@
+"""确认 and 取消, for whoever was asked."""
+
+from nonebot import on_message
+from nonebot.adapters.onebot.v11 import MessageEvent
+from nonebot.plugin import PluginMetadata
+
+from plugins._confirmation import NO, YES
+from plugins._depends import confirmations
+from plugins._speaker import Speaking
+
+__plugin_meta__ = PluginMetadata("确认", "不能撤销的事先问一声", "回复「确认」或「取消」", type="application")
+
+
+async def _is_answer(event: MessageEvent, speaker: Speaking) -> bool:
+    return event.get_plaintext().strip() in YES | NO and confirmations.is_waiting(speaker.session)
+
+
+answer = on_message(rule=_is_answer, priority=20, block=True)
+
+
+@answer.handle()
+async def _(event: MessageEvent, speaker: Speaking) -> None:
+    act = confirmations.take(speaker.session)
+    await speaker.reply(await act() if event.get_plaintext().strip() in YES else "已取消。")

@@ -1,0 +1,30 @@
+"""The one place where a failure becomes a sentence for the user."""
+
+import secrets
+
+from nonebot import logger
+from nonebot.adapters.onebot.v11 import Bot, MessageEvent
+from nonebot.message import run_postprocessor
+from nonebot.plugin import PluginMetadata
+
+from plugins._depends import outbox
+from plugins._speaker import chat_of
+from services.errors import ServiceError
+
+__plugin_meta__ = PluginMetadata("出错说明", "出错时说一句话", "自动生效", type="application")
+
+
+@run_postprocessor
+async def tell(bot: Bot, event: MessageEvent, exception: Exception | None) -> None:
+    """Tell the user; the log has the details under the number he is given."""
+    if exception is None:
+        return
+    if isinstance(exception, ServiceError):
+        logger.warning(f"told the user: {exception}")
+        await outbox.send(chat_of(bot, event), exception.user_message, event.message_id)
+        return
+    number = secrets.token_hex(3)
+    logger.opt(exception=exception).error(f"failure {number}")
+    await outbox.send(
+        chat_of(bot, event), f"出错了，这条没处理成，请稍后再试；一直这样就把编号 {number} 告诉管理员。", event.message_id
+    )

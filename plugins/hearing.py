@@ -1,0 +1,50 @@
+"""Hearing what is meant for the bot: repairs what the adapter misses, before any command is read."""
+
+import time
+
+from nonebot import get_bots
+from nonebot.adapters.onebot.v11 import Bot, GroupMessageEvent, Message
+from nonebot.exception import IgnoredException
+from nonebot.message import event_preprocessor
+from nonebot.plugin import PluginMetadata
+
+__plugin_meta__ = PluginMetadata("听", "听懂谁在叫机器人", "自动生效", type="application")
+
+_CLAIM_S = 10.0
+_claims: dict[tuple[int, int, str, int], tuple[str, float]] = {}
+
+
+@event_preprocessor
+async def notice_at(bot: Bot, event: GroupMessageEvent) -> None:
+    """An @ counts anywhere in the sentence, and also behind a reply whose original could not be looked up."""
+    message = event.message
+    mine = [segment for segment in message if segment.type == "at" and str(segment.data.get("qq")) == bot.self_id]
+    if event.to_me and not mine:
+        return
+    if not mine:
+        return
+    event.to_me = True
+    kept = [segment for segment in message if segment not in mine and segment.type != "reply"]
+    if kept and kept[0].type == "text":
+        kept[0].data["text"] = str(kept[0].data["text"]).lstrip()
+    event.message = Message(kept)
+
+
+@event_preprocessor
+async def one_of_us_answers(bot: Bot, event: GroupMessageEvent) -> None:
+    """With several accounts in one group, what is not addressed to one of them is answered by the first that hears it.
+
+    Messages of our own accounts are ignored, or two of them would talk to each other for ever.
+    """
+    if str(event.user_id) in get_bots():
+        raise IgnoredException("a message of one of our accounts")
+    addressed = any(segment.type in ("at", "reply") for segment in event.original_message)
+    if len(get_bots()) < 2 or addressed:
+        return
+    present = time.monotonic()
+    for key in [key for key, (_, expires_at) in _claims.items() if expires_at < present]:
+        del _claims[key]
+    key = (event.group_id, event.user_id, event.raw_message, event.time)
+    owner, _ = _claims.setdefault(key, (bot.self_id, present + _CLAIM_S))
+    if owner != bot.self_id:
+        raise IgnoredException("another of our accounts answers")

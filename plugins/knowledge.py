@@ -1,0 +1,259 @@
+"""/kb: looking at a knowledge base and changing it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from nonebot import on_command
+from nonebot.adapters.onebot.v11 import Message
+from nonebot.params import CommandArg
+from nonebot.plugin import PluginMetadata
+
+from plugins._depends import Knowledge, confirmations, services, settings
+from plugins._messages import ingest_text, shortened, size_text, time_text
+from plugins._speaker import Speaker, Speaking, asked_knowledge, member_role, shares_knowledge
+from plugins._subcommands import split_subcommand
+from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
+from services.knowledge.service import KnowledgeService
+from services.rag import place
+from services.roles import Action, Place
+from services.session import Collection
+
+__plugin_meta__ = PluginMetadata("知识库", "查看和管理群资料", "/kb status、/kb list……", type="application")
+
+_PAGE = 8
+_WORDS: Mapping[str, Action] = {
+    "status": Action.KB_STATUS,
+    "状态": Action.KB_STATUS,
+    "list": Action.KB_LIST,
+    "列表": Action.KB_LIST,
+    "show": Action.KB_SHOW,
+    "查看": Action.KB_SHOW,
+    "search": Action.KB_SEARCH,
+    "搜索": Action.KB_SEARCH,
+    "add": Action.KB_ADD,
+    "添加": Action.KB_ADD,
+    "delete": Action.KB_DELETE,
+    "删除": Action.KB_DELETE,
+    "clear": Action.KB_CLEAR,
+    "清空": Action.KB_CLEAR,
+    "reindex": Action.KB_REINDEX,
+    "重建": Action.KB_REINDEX,
+    "load": Action.KB_LOAD,
+    "载入": Action.KB_LOAD,
+    "use": Action.KB_USE,
+    "使用": Action.KB_USE,
+}
+
+kb = on_command("kb", aliases={"知识库", "资料"}, force_whitespace=True, priority=10, block=True)
+
+
+@kb.handle()
+async def _(speaker: Speaking, knowledge: Knowledge, text: Annotated[Message, CommandArg()]) -> None:
+    action, rest = split_subcommand(text.extract_plain_text(), _WORDS)
+    if action is None:
+        await speaker.reply("没有这个命令，可以用 /kb status、list、show、search、add、delete、clear、reindex。")
+        return
+    if refused := await speaker.refusal(action):
+        await speaker.reply(refused)
+        return
+    if action in _LOOKING:
+        asked = await asked_knowledge(speaker)
+        outcome = asked.refusal or await _LOOKING[action](knowledge, asked.collection, rest)
+    elif action in _CHANGING:
+        outcome = await _chosen_elsewhere(speaker) or await _CHANGING[action](speaker, knowledge, rest)
+    else:
+        outcome = await _use(speaker, rest)
+    await speaker.reply(outcome)
+
+
+# -- looking ----------------------------------------------------------------------------------------------------------
+
+
+async def _status(knowledge: KnowledgeService, collection: Collection, _rest: str) -> str:
+    return status_text(await knowledge.status(collection.name))
+
+
+def status_text(status: KnowledgeStatus) -> str:
+    """The state of a knowledge base on one phone screen."""
+    lines = [f"知识库：{status.documents} 个文件，{status.chunks} 块，{size_text(status.size)}"]
+    if status.indexed_chunks is None:
+        lines.append("索引：暂时读不到，稍后再看")
+    else:
+        lines.append(f"索引：{status.indexed_chunks} 块，其中有向量 {status.indexed_vectors} 块")
+    lines.append(f"向量模型：{status.embedding}")
+    if status.degraded:
+        lines.append(status.degraded)
+    if status.stale:
+        lines.append(f"{status.stale} 个文件是用别的向量模型入库的，只能按字词查找，发 /kb reindex 重建")
+    for item in status.progress[:3]:
+        done = f"{item.done}/{item.total} 块" if item.total else "正在读"
+        lines.append(f"入库中：「{shortened(item.name, 20)}」{done}")
+    if len(status.progress) > 3:
+        lines.append(f"还有 {len(status.progress) - 3} 个文件在排队")
+    lines.append("看文件：/kb list")
+    return "\n".join(lines)
+
+
+async def _list(knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+    page = int(rest) if rest.isdecimal() and int(rest) > 0 else 1
+    entries, total = await knowledge.documents(collection.name, page, _PAGE)
+    pages = -(-total // _PAGE)
+    if not total:
+        return "知识库是空的，把文件发到群里就会入库。"
+    if not entries:
+        return f"只有 {pages} 页，发 /kb list {pages} 看最后一页。"
+    lines = [f"{entry.number}. {_entry_line(entry)}" for entry in entries]
+    following = f"下一页：/kb list {page + 1}" if page < pages else "看内容：/kb show 编号"
+    return "\n".join([f"共 {total} 个文件，第 {page}/{pages} 页", *lines, following])
+
+
+def _entry_line(entry: DocumentEntry) -> str:
+    version = f" v{entry.version}" if entry.version > 1 else ""
+    return f"{shortened(entry.name, 24)}{version}（{f'{entry.chunks} 块' if entry.ready else '入库中'}）"
+
+
+async def _show(knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+    number = _number(rest)
+    view = await knowledge.show(collection.name, number) if number else None
+    if view is None:
+        return "没有这个编号，发 /kb list 看编号。" if number else "请写上编号，例如 /kb show 1。"
+    entry = view.entry
+    lines = [
+        f"{entry.number}. {entry.name} 第 {entry.version} 版",
+        f"{size_text(entry.size)}，{f'{entry.chunks} 块' if entry.ready else '正在入库'}，"
+        f"{entry.uploader_id} 上传于 {time_text(entry.uploaded_at)}",
+        *(f"「{shortened(passage, 120)}」" for passage in view.passages),
+    ]
+    return "\n".join(lines)
+
+
+async def _search(_knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+    if not rest:
+        return "请写上要找的词，例如 /kb search 报销。"
+    found = await services().retriever.search(collection.name, rest, 5)
+    if not found:
+        return f"没有找到和「{shortened(rest, 30)}」有关的资料。"
+    return "\n".join(
+        f"〔{reference.number}〕{shortened(place(reference), 40)}\n{shortened(reference.text, 90)}" for reference in found
+    )
+
+
+# -- changing ---------------------------------------------------------------------------------------------------------
+
+
+async def _chosen_elsewhere(speaker: Speaker) -> str:
+    """While a private chat asks a group's files, the numbers it sees are the group's: nothing is changed from here."""
+    if speaker.place is Place.GROUP or shares_knowledge():
+        return ""
+    group_id = await services().conversations.knowledge_group(speaker.session_id)
+    if group_id is None:
+        return ""
+    return f"现在查的是群 {group_id} 的资料，要改请到群里去；发 /kb use 0 换回自己的资料再改。"
+
+
+async def _add(speaker: Speaker, knowledge: KnowledgeService, rest: str) -> str:
+    title, _, body = rest.partition("\n") if "\n" in rest.split(" ")[0] else rest.partition(" ")
+    if not body.strip():
+        return "请写上标题和正文，例如 /kb add 报销时间 每周三下午办理报销。"
+    session = speaker.session
+    result = await knowledge.add_text(
+        speaker.own_collection.name, title, body.strip(), session.group_id, session.user_id
+    )
+    return ingest_text(result)
+
+
+async def _delete(speaker: Speaker, knowledge: KnowledgeService, rest: str) -> str:
+    number = _number(rest)
+    collection = speaker.own_collection.name
+    view = await knowledge.show(collection, number, passages=0) if number else None
+    if view is None:
+        return "没有这个编号，发 /kb list 看编号。" if number else "请写上编号，例如 /kb delete 1。"
+
+    async def act() -> str:
+        entry = await knowledge.delete(collection, view.entry.number)
+        return f"「{entry.name}」已删除。" if entry else "这个文件已经不在了。"
+
+    return confirmations.ask(speaker.session, f"要删除「{view.entry.name}」（{view.entry.chunks} 块）", act)
+
+
+async def _clear(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
+    collection = speaker.own_collection.name
+    _, total = await knowledge.documents(collection, 1, 1)
+    if not total:
+        return "知识库是空的。"
+
+    async def act() -> str:
+        return f"已删除全部 {await knowledge.clear(collection)} 个文件。"
+
+    return confirmations.ask(speaker.session, f"要清空知识库，删除全部 {total} 个文件", act)
+
+
+async def _reindex(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
+    count = await knowledge.reindex(speaker.own_collection.name)
+    if not count:
+        return "知识库是空的，没有要重建的。"
+    return f"开始用原文件重建 {count} 个文件的索引，期间照常可以问，进度看 /kb status。"
+
+
+async def _load(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
+    """The folder has a fixed name of our own making: nothing a person types becomes a path."""
+    collection = speaker.own_collection.name
+    folder: Path = settings().data_dir / "import" / collection
+    if not folder.is_dir():
+        return f"请先在服务器的数据目录里建 import/{collection}，把文件放进去再发这个命令。"
+    counts = dict.fromkeys(IngestStatus, 0)
+    refused: list[str] = []
+    session = speaker.session
+    async for result in knowledge.load_directory(collection, folder, session.group_id, session.user_id):
+        counts[result.status] += 1
+        if result.status is IngestStatus.REJECTED:
+            refused.append(f"「{shortened(result.name, 20)}」{result.reason}")
+    loaded = counts[IngestStatus.INDEXED] + counts[IngestStatus.UPDATED]
+    lines = [
+        f"载入完成：已入库 {loaded} 个，已存在 {counts[IngestStatus.DUPLICATE]} 个，没有入库 {len(refused)} 个",
+        *refused[:5],
+    ]
+    if waiting := counts[IngestStatus.DEFERRED] + counts[IngestStatus.IN_PROGRESS]:
+        lines.append(f"{waiting} 个还在处理，进度看 /kb status")
+    return "\n".join(lines)
+
+
+async def _use(speaker: Speaker, rest: str) -> str:
+    if shares_knowledge():
+        return "现在所有群共用一个知识库，不用选群。"
+    conversations = services().conversations
+    if rest in ("0", "自己", "off"):
+        await conversations.use_knowledge_group(speaker.session_id, None)
+        await services().memory.clear(speaker.session_id)
+        return "好，现在查你自己的资料，之前的对话不再带入。"
+    group_id = _number(rest)
+    if not group_id:
+        return "请写上群号，例如 /kb use 123456；发 /kb use 0 换回自己的资料。"
+    if await member_role(speaker.bot, group_id, speaker.session.user_id, fresh=True) is None:
+        return f"无法确认你在群 {group_id} 里，不能查那个群的资料。"
+    await conversations.use_knowledge_group(speaker.session_id, group_id)
+    # What was said about one group's files must not be carried into questions about another's.
+    await services().memory.clear(speaker.session_id)
+    return f"好，现在私聊里查群 {group_id} 的资料，之前的对话不再带入；发 /kb use 0 换回自己的资料。"
+
+
+def _number(text: str) -> int:
+    """A positive number, or 0 for anything else."""
+    text = text.strip()
+    return int(text) if text.isdecimal() and len(text) <= 12 else 0
+
+
+_LOOKING: Mapping[Action, Callable[[KnowledgeService, Collection, str], Awaitable[str]]] = {
+    Action.KB_STATUS: _status,
+    Action.KB_LIST: _list,
+    Action.KB_SHOW: _show,
+    Action.KB_SEARCH: _search,
+}
+_CHANGING: Mapping[Action, Callable[[Speaker, KnowledgeService, str], Awaitable[str]]] = {
+    Action.KB_ADD: _add,
+    Action.KB_DELETE: _delete,
+    Action.KB_CLEAR: _clear,
+    Action.KB_REINDEX: _reindex,
+    Action.KB_LOAD: _load,
+}

@@ -1,0 +1,109 @@
+"""The whole product, opened and closed: the only place that knows who needs whom."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from services.answering.service import QuestionAnswering
+from services.database import open_database, sqlite_url
+from services.embeddings.models import EmbeddingModel
+from services.embeddings.selection import open_embeddings
+from services.index.process import IndexProcess
+from services.knowledge.building import Building
+from services.knowledge.parsing import ParseLimits
+from services.knowledge.service import KnowledgeService
+from services.knowledge.storage import FileStore
+from services.llm import ChatModel, open_chat_model
+from services.memory.service import MemoryService
+from services.prompts import load_prompts
+from services.rag import RagChain
+from services.records.conversations import ConversationRecords
+from services.records.documents import DocumentRecords
+from services.records.uploads import UploadRecords
+from services.retrieval.retriever import Retriever
+from services.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What plugins may use."""
+
+    settings: Settings
+    knowledge: KnowledgeService
+    retriever: Retriever
+    memory: MemoryService
+    answering: QuestionAnswering
+    conversations: ConversationRecords
+    uploads: UploadRecords
+    embedding: EmbeddingModel
+    model_name: str
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    """Open everything in order and close it in reverse. Work that a former process left is taken up.
+
+    Raises `ServiceError` with a sentence for the operator when something cannot be opened.
+    """
+    async with AsyncExitStack() as stack:
+        prompts = load_prompts(summary_text=settings.memory.summary_prompt)
+        database = await open_database(sqlite_url(settings.data_dir / "app.sqlite3"))
+        stack.push_async_callback(database.close)
+        embedding = await _open_embeddings(settings)
+        stack.push_async_callback(embedding.close)
+        index = IndexProcess(settings.data_dir)
+        await index.open()
+        stack.push_async_callback(index.close)
+
+        documents, conversations = DocumentRecords(database), ConversationRecords(database)
+        retriever = Retriever(documents, index, embedding)
+        model, fast_model = _models(settings)
+        memory = MemoryService(conversations, settings.memory, fast_model, prompts.summary)
+        stack.push_async_callback(memory.close)
+        building = Building(
+            index=index,
+            embedding=embedding,
+            limits=ParseLimits(),
+            chunk_chars=settings.knowledge.chunk_chars,
+            overlap_chars=settings.knowledge.chunk_overlap_chars,
+        )
+        knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, building, settings.knowledge)
+        stack.push_async_callback(knowledge.close)
+        top_k = settings.retrieval.top_k
+        chain = RagChain(retriever, model, prompts, top_k) if model else None
+
+        await memory.resume()
+        await knowledge.resume()
+        yield Services(
+            settings=settings,
+            knowledge=knowledge,
+            retriever=retriever,
+            memory=memory,
+            answering=QuestionAnswering(retriever, chain, memory, top_k),
+            conversations=conversations,
+            uploads=UploadRecords(database),
+            embedding=embedding,
+            model_name=model.name if model else "",
+        )
+
+
+async def _open_embeddings(settings: Settings) -> EmbeddingModel:
+    chosen = settings.embedding
+    return await open_embeddings(
+        chosen.provider,
+        data_dir=settings.data_dir,
+        base_url=chosen.base_url,
+        api_key=chosen.api_key.get_secret_value(),
+        model=chosen.model,
+        timeout_s=settings.llm.timeout_s,
+        max_retries=settings.llm.max_retries,
+    )
+
+
+def _models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]:
+    if not settings.llm.enabled:
+        return None, None
+    model = open_chat_model(settings.llm, settings.llm.model)
+    if settings.llm.fast_model in ("", settings.llm.model):
+        return model, model
+    return model, open_chat_model(settings.llm, settings.llm.fast_model)

@@ -1,0 +1,1 @@
+"""The search index: chunks of documents, found by meaning (vectors) and by words."""

@@ -1,0 +1,99 @@
+"""The embedded index: words in SQLite, vectors in Chroma, in one directory. Synchronous; lives in the index process."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from services.index.chroma import ChromaStore
+from services.index.lexical import LexicalStore
+from services.index.models import Hit, IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
+from services.index.tokens import contains_term, normalise
+
+
+class LocalIndex:
+    """Both stores as one. Words are written before vectors, so a chunk with a vector always has its text."""
+
+    def __init__(self, directory: Path) -> None:
+        self._words = LexicalStore(directory / "lexical")
+        self._vectors = ChromaStore(directory / "chroma")
+
+    def add(
+        self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
+    ) -> None:
+        """Store chunks; see `SearchIndex.add`."""
+        if not chunks:
+            return
+        self._words.add(collection, chunks)
+        if vectors is not None:
+            self._vectors.add(collection, space, chunks, vectors)
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Candidates of both channels with the facts of each; see `SearchIndex.search`."""
+        collection, space, vector = request.collection, request.space, request.vector
+        words = self._words.search(collection, request.text, request.limit, request.hidden_builds)
+        chunks = {chunk.chunk_id: chunk for chunk, _ in words.hits}
+        bm25 = {chunk.chunk_id: score for chunk, score in words.hits}
+        cosine: dict[str, float] = {}
+        if vector is not None:
+            near = self._vectors.search(collection, space, vector, request.limit, request.hidden_builds)
+            cosine = {neighbour.chunk_id: neighbour.cosine for neighbour in near}
+            missing = [chunk_id for chunk_id in chunks if chunk_id not in cosine]
+            cosine |= self._vectors.cosines(collection, space, vector, missing)
+            only_near = [neighbour.chunk_id for neighbour in near if neighbour.chunk_id not in chunks]
+            chunks |= {chunk.chunk_id: chunk for chunk in self._words.get(collection, only_near)}
+        terms = [term for term, count in words.document_frequency.items() if count]
+        hits: list[Hit] = []
+        for chunk_id, chunk in chunks.items():
+            normal = normalise(f"{chunk.context}\n{chunk.text}")
+            matched = frozenset(term for term in terms if contains_term(normal, term))
+            hits.append(Hit(chunk, cosine.get(chunk_id), bm25.get(chunk_id), matched))
+        return SearchResult(tuple(hits), words.document_frequency, words.chunk_count)
+
+    def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
+        """Wholly stored chunks; see `SearchIndex.chunk_ids`."""
+        stored = self._words.chunk_ids(collection, build_id)
+        return stored & self._vectors.chunk_ids(collection, space, build_id) if space else stored
+
+    def chunks(self, collection: str, build_id: str, start: int, limit: int) -> list[IndexedChunk]:
+        """Chunks of a build in order."""
+        return self._words.page(collection, build_id, start, limit)
+
+    def delete_some(self, collection: str, build_id: str, limit: int) -> int:
+        """Remove up to `limit` chunks of a build with their vectors; gives how many, 0 when none is left.
+
+        Vectors go first: what the words no longer know could not be found for removal.
+        """
+        page = self._words.page(collection, build_id, 0, limit)
+        chunk_ids = [chunk.chunk_id for chunk in page]
+        for space in self._vectors.spaces(collection):
+            self._vectors.delete(collection, space, chunk_ids)
+        return self._words.delete_chunks(collection, chunk_ids)
+
+    def builds(self, collection: str) -> set[str]:
+        """Builds with anything stored."""
+        return self._words.builds(collection) | self._vectors.builds(collection)
+
+    def count(self, collection: str, space: str) -> IndexCount:
+        """Sizes."""
+        return IndexCount(self._words.count(collection), self._vectors.count(collection, space))
+
+    def spaces(self, collection: str) -> set[str]:
+        """Spaces with vectors."""
+        return self._vectors.spaces(collection)
+
+    def drop_space(self, collection: str, space: str) -> None:
+        """Remove vectors of one space."""
+        self._vectors.drop_space(collection, space)
+
+    def drop(self, collection: str) -> None:
+        """Remove a collection."""
+        for space in self._vectors.spaces(collection):
+            self._vectors.drop_space(collection, space)
+        self._words.drop(collection)
+
+    def collections(self) -> set[str]:
+        """All collections."""
+        return self._words.collections() | self._vectors.collections()
+
+    def close(self) -> None:
+        """Close the files; Chroma's go with the process."""
+        self._words.close()

@@ -1,0 +1,171 @@
+"""The embedded index in a process of its own.
+
+Chroma holds the interpreter lock for the whole of every write (20 to 150 ms for a few rows, seconds for many); in the
+bot's own process each write would stop the bot. And a Chroma directory has exactly one writer, or it is silently
+damaged: this process is it, and holds a lock file to prove it.
+"""
+
+import asyncio
+import logging
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import numpy
+from filelock import FileLock, Timeout
+
+from services.child_process import live_with_parent
+from services.errors import SearchIndexError
+from services.index.models import IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
+
+log = logging.getLogger(__name__)
+
+# A search waits for at most one write: eight rows take about 20 ms.
+_ROWS = 8
+# A predecessor that was killed with its parent notices within milliseconds; a busy one finishes its write first.
+_LOCK_WAIT_S = 15
+_BROKEN = "资料索引出错了，请稍后再试。"
+
+
+class IndexProcess:
+    """The asynchronous face of a `LocalIndex` in a child process; an implementation of `SearchIndex`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._executor: ProcessPoolExecutor | None = None
+        self._closed = False
+        self._writing = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Start the process and open the stores. Raises `SearchIndexError`, also when another process has them."""
+        await self._call("collections")
+
+    async def add(
+        self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
+    ) -> None:
+        """Store chunks; see `SearchIndex.add`."""
+        for start in range(0, len(chunks), _ROWS):
+            rows = list(chunks[start : start + _ROWS])
+            matrix = None
+            if vectors is not None:
+                matrix = numpy.asarray(vectors[start : start + _ROWS], dtype=numpy.float32)
+            async with self._writing:
+                await self._call("add", collection, space, rows, matrix)
+
+    async def search(self, request: SearchRequest) -> SearchResult:
+        """Candidates of one collection; see `SearchIndex.search`."""
+        return await self._call("search", request)
+
+    async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
+        """Wholly stored chunks of a build; see `SearchIndex.chunk_ids`."""
+        return await self._call("chunk_ids", collection, space, build_id)
+
+    async def chunks(self, collection: str, build_id: str, start: int = 0, limit: int = 20) -> list[IndexedChunk]:
+        """Stored chunks of a build in order."""
+        return await self._call("chunks", collection, build_id, start, limit)
+
+    async def delete_build(self, collection: str, build_id: str) -> None:
+        """Remove a build, a few rows at a time."""
+        removed = 1
+        while removed:
+            async with self._writing:
+                removed = await self._call("delete_some", collection, build_id, _ROWS)
+
+    async def builds(self, collection: str) -> set[str]:
+        """Builds with anything stored."""
+        return await self._call("builds", collection)
+
+    async def count(self, collection: str, space: str) -> IndexCount:
+        """How much a collection holds."""
+        return await self._call("count", collection, space)
+
+    async def spaces(self, collection: str) -> set[str]:
+        """Spaces in which the collection has vectors."""
+        return await self._call("spaces", collection)
+
+    async def drop_space(self, collection: str, space: str) -> None:
+        """Remove the collection's vectors of one space."""
+        async with self._writing:
+            await self._call("drop_space", collection, space)
+
+    async def drop(self, collection: str) -> None:
+        """Remove a collection."""
+        async with self._writing:
+            await self._call("drop", collection)
+
+    async def collections(self) -> set[str]:
+        """The names of all stored collections."""
+        return await self._call("collections")
+
+    async def close(self) -> None:
+        """Finish the call under way and end the process."""
+        self._closed = True
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+
+    async def _call(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the `LocalIndex`. A process that died is replaced and asked once more: every call of an
+        index may be repeated."""
+        try:
+            return await self._once(method, *arguments)
+        except BrokenProcessPool:
+            log.exception("the index process died in %s and is started again", method)
+        try:
+            return await self._once(method, *arguments)
+        except BrokenProcessPool as error:
+            raise SearchIndexError(_BROKEN, f"{method}: {error}") from error
+
+    async def _once(self, method: str, *arguments: Any) -> Any:
+        if self._closed:
+            raise SearchIndexError("资料索引已经关闭。")
+        executor = self._executor
+        if executor is None:
+            executor = self._executor = ProcessPoolExecutor(
+                1, multiprocessing.get_context("spawn"), initializer=_start, initargs=(self._directory,)
+            )
+        try:
+            return await asyncio.wrap_future(executor.submit(_run, method, arguments))
+        except BrokenProcessPool:
+            if self._executor is executor:
+                self._executor = None
+            executor.shutdown(wait=False)
+            raise
+        except SearchIndexError:
+            raise
+        except Exception as error:  # the stores' own errors are not a closed set
+            raise SearchIndexError(_BROKEN, f"{method}: {type(error).__name__}: {error}") from error
+
+
+# -- in the child process ---------------------------------------------------------------------------------------------
+
+_state: dict[str, Any] = {}
+
+
+def _start(directory: Path) -> None:
+    live_with_parent()
+    _state["directory"] = directory
+
+
+def _run(method: str, arguments: tuple[Any, ...]) -> Any:
+    # Opened at the first call and not in the initializer, whose errors never reach the parent.
+    if "index" not in _state:
+        _state["index"] = _open(_state["directory"])
+    return getattr(_state["index"], method)(*arguments)
+
+
+def _open(directory: Path) -> Any:
+    directory.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(directory / "index.lock", timeout=_LOCK_WAIT_S)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise SearchIndexError(f"另一个进程正在使用 {directory} 里的资料索引，请先停掉它。") from error
+    _state["lock"] = lock
+    # Importing Chroma takes a second and 77 MB: only this process does.
+    from services.index.local import LocalIndex  # noqa: PLC0415
+
+    return LocalIndex(directory)

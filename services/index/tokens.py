@@ -1,0 +1,91 @@
+"""Words of a text, for search by words: the same for what is stored and for what is asked.
+
+Chinese is cut into overlapping pairs of characters (and single ones, for queries of one character), which needs no
+dictionary and finds any phrase; Latin words and codes stay whole, compounds also in parts. Case, width and
+traditional or simplified writing make no difference.
+"""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator
+
+import opencc
+
+_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SYLLABIC = r"\u3040-\u30ff\uac00-\ud7af"
+_JOINER = r"._\-/:#@+"
+_RUN = re.compile(
+    rf"(?P<han>[{_HAN}]+)"
+    rf"|(?P<syllabic>[{_SYLLABIC}]+)"
+    rf"|(?P<word>[a-z0-9]+(?:[{_JOINER}]+[a-z0-9]+)*(?:\+\+|#)?)"
+    rf"|(?P<other>[^\W\d_a-z{_HAN}{_SYLLABIC}]+)"
+)
+_PART = re.compile(r"[a-z0-9]+")
+_COMPOUND = re.compile(rf"[{_JOINER}]")
+# FTS5's `ascii` tokenizer takes letters, digits and everything beyond ASCII; these make up the rest of our terms.
+TERM_CHARACTERS = "._-/:#@+"
+_MAX_WORD = 80
+
+
+def normalise(text: str) -> str:
+    """One writing for all: NFKC, lower case, simplified characters."""
+    clean = text.encode("utf-8", "ignore").decode("utf-8")
+    return unicodedata.normalize("NFKC", clean).lower().translate(_simplified())
+
+
+def index_terms(text: str) -> list[str]:
+    """The terms of a stored text, in order, repeated as often as they occur.
+
+    >>> index_terms("报销单 ERR-4032")
+    ['报', '销', '单', '报销', '销单', 'err-4032', 'err', '4032']
+    """
+    return list(_terms(normalise(text), single=True))
+
+
+def query_terms(text: str) -> list[str]:
+    """The distinct terms of a question, in order of appearance.
+
+    >>> query_terms("怎么报销？ERR-4032")
+    ['怎么', '么报', '报销', 'err-4032', 'err', '4032']
+    """
+    return list(dict.fromkeys(_terms(normalise(text), single=False)))
+
+
+def exact_terms(text: str) -> frozenset[str]:
+    """The words, codes and numbers among a question's terms: whoever types one means exactly that.
+
+    >>> sorted(exact_terms("学号 20230415-07 是谁"))
+    ['07', '20230415', '20230415-07']
+    """
+    return frozenset(term for term in query_terms(text) if len(term) >= 2 and term[0].isascii())
+
+
+def contains_term(normal: str, term: str) -> bool:
+    """Whether a normalised text has `term` among its index terms."""
+    if not term[0].isascii():
+        return term in normal
+    return re.search(rf"(?<![a-z0-9]){re.escape(term)}(?![a-z0-9])", normal) is not None
+
+
+def _terms(normal: str, *, single: bool) -> Iterator[str]:
+    for match in _RUN.finditer(normal):
+        run = match.group()
+        if match.lastgroup in ("han", "syllabic"):
+            if single or len(run) == 1:
+                yield from run
+            yield from (run[start : start + 2] for start in range(len(run) - 1))
+        elif match.lastgroup == "word":
+            yield run[:_MAX_WORD]
+            if _COMPOUND.search(run):
+                yield from (part[:_MAX_WORD] for part in _PART.findall(run))
+        else:
+            yield run[:_MAX_WORD]
+
+
+@functools.cache
+def _simplified() -> dict[int, str]:
+    """Character by character: phrases would make a term depend on its neighbours."""
+    characters = [chr(code) for start, end in ((0x3400, 0x4DC0), (0x4E00, 0xA000)) for code in range(start, end)]
+    converted = opencc.OpenCC("t2s").convert("\n".join(characters)).split("\n")
+    return {ord(old): new for old, new in zip(characters, converted, strict=True) if old != new}

@@ -1,0 +1,1 @@
+"""A group's files: taken in, split, indexed, listed and deleted."""

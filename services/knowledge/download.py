@@ -1,0 +1,142 @@
+"""Fetching the bytes of an uploaded file over HTTP, within a size, a time, and the right network."""
+
+import asyncio
+import errno
+import ipaddress
+import socket
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+
+from services.errors import DocumentRejected, DownloadFailed
+
+_MAX_REDIRECTS = 5
+_BLOCK = 1 << 16
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_EXPIRED = frozenset({400, 403, 404, 410})
+
+
+class _PrivateAddress(OSError):
+    """A public link led to an address of this machine or network."""
+
+
+class _PublicResolver(AbstractResolver):
+    """Resolves names and refuses those that point into this machine or network.
+
+    The connection is made to the very addresses checked here, so a name cannot change its mind in between.
+    """
+
+    def __init__(self) -> None:
+        self._resolver = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._resolver.resolve(host, port, family)
+        if not all(_is_public(result["host"]) for result in found):
+            raise _PrivateAddress(host)
+        return found
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+def _is_public(address: str) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address.split("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
+    return (mapped or parsed).is_global
+
+
+async def download(url: str, target: Path, *, max_bytes: int, timeout_s: float = 120) -> None:
+    """Fetch `url` into the new file `target`; on any failure nothing is left at `target`.
+
+    The first address comes from the connected QQ client and is trusted, also on a private network; where a redirect
+    leads is not: from a public address it may only lead to public ones, from a private one only to the same host.
+    Raises `DocumentRejected` when the content is larger than `max_bytes`, `DownloadFailed` for everything else.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            await _follow(url, target, max_bytes)
+    except TimeoutError as error:
+        target.unlink(missing_ok=True)
+        raise DownloadFailed("文件下载超时了，请稍后重新发一次。", url) from error
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        target.unlink(missing_ok=True)
+        raise _failure(url, error) from error
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _failure(url: str, error: Exception) -> DownloadFailed:
+    if isinstance(error, _PrivateAddress) or isinstance(error.__cause__, _PrivateAddress):
+        return DownloadFailed("文件链接跳转到了内网地址，为安全起见没有下载，请重新发一次文件。", url)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return DownloadFailed("机器人的磁盘满了，文件没有收下，请联系管理员清理后再发。", url)
+    return DownloadFailed("文件下载失败，可能是网络中断，请稍后重新发一次。", f"{url}: {error!r}")
+
+
+async def _follow(url: str, target: Path, max_bytes: int) -> None:
+    trusted_host = urlsplit(url).hostname
+    for hop in range(_MAX_REDIRECTS + 1):
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise DownloadFailed("文件链接无效，请重新发一次文件。", url)
+        guarded = hop > 0 and parts.hostname != trusted_host
+        if guarded and _is_address(parts.hostname) and not _is_public(parts.hostname):
+            raise _PrivateAddress(parts.hostname)
+        resolver = _PublicResolver() if guarded else ThreadedResolver()
+        connector = aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False)
+        try:
+            async with (
+                aiohttp.ClientSession(connector=connector) as session,
+                session.get(url, allow_redirects=False) as response,
+            ):
+                if response.status in _REDIRECTS and "Location" in response.headers:
+                    url = urljoin(url, response.headers["Location"])
+                    continue
+                _check_status(response.status, url)
+                await _save(response, target, max_bytes)
+                return
+        finally:
+            await resolver.close()
+    raise DownloadFailed("文件链接跳转太多次，请重新发一次文件。", url)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_status(status: int, url: str) -> None:
+    if status in _EXPIRED:
+        raise DownloadFailed("文件链接已失效，请重新发一次文件。", f"{url}: {status}")
+    if status != 200:
+        raise DownloadFailed("文件服务器出错了，请稍后重新发一次。", f"{url}: {status}")
+
+
+async def _save(response: aiohttp.ClientResponse, target: Path, max_bytes: int) -> None:
+    if (response.content_length or 0) > max_bytes:
+        raise too_large(max_bytes)
+    received = 0
+    # Blocks are written on the loop's thread: a write of 64 kB into the page cache takes microseconds.
+    with target.open("xb") as file:
+        async for block in response.content.iter_chunked(_BLOCK):
+            received += len(block)
+            if received > max_bytes:
+                raise too_large(max_bytes)
+            file.write(block)
+
+
+def too_large(max_bytes: int) -> DocumentRejected:
+    """The sentence for a file over the limit."""
+    return DocumentRejected(f"文件超过 {max_bytes >> 20} MB，请拆分或压缩后再发。")

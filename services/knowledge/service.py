@@ -1,0 +1,418 @@
+"""A group's knowledge base, as the rest of the product sees it: take in, list, show, delete, rebuild."""
+
+import asyncio
+import logging
+import unicodedata
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass
+from itertools import chain, repeat
+from pathlib import Path
+
+from services.errors import DocumentRejected, SearchIndexError, ServiceError
+from services.index.models import IndexedChunk, SearchIndex
+from services.knowledge.building import Building
+from services.knowledge.download import too_large
+from services.knowledge.models import (
+    DocumentEntry,
+    IncomingFile,
+    IngestResult,
+    IngestStatus,
+    KnowledgeStatus,
+    Progress,
+)
+from services.knowledge.storage import FileStore
+from services.records.documents import DocumentRecords, NewDocument
+from services.records.tables import DocumentRecord, DocumentState, now
+from services.settings import KnowledgeSettings
+
+log = logging.getLogger(__name__)
+
+# Several documents are built side by side so that a large file of one group does not hold up a small one of another;
+# they share one embedding process, which takes their batches in turn.
+_PARALLEL_BUILDS = 4
+# Seconds between attempts while the embedding service or the index is down: soon at first, then every minute.
+_RETRY_AFTER_S = (5.0, 15.0, 60.0)
+_MAX_NAME_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """One document with its first passages, for `/kb show`."""
+
+    entry: DocumentEntry
+    passages: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Build:
+    """A build under way. `trouble` is set with the reason while a failed service is waited for."""
+
+    task: asyncio.Task[IngestResult]
+    progress: Progress
+    trouble: asyncio.Event
+    reason: str = ""
+
+
+class KnowledgeService:
+    """All knowledge bases. Open it with `resume()`, which goes on with whatever a stopped process left unfinished."""
+
+    def __init__(
+        self,
+        records: DocumentRecords,
+        files: FileStore,
+        index: SearchIndex,
+        building: Building,
+        rules: KnowledgeSettings,
+    ) -> None:
+        self._records = records
+        self._files = files
+        self._index = index
+        self._building = building
+        self._rules = rules
+        self._turns = asyncio.Semaphore(_PARALLEL_BUILDS)
+        self._builds: dict[int, _Build] = {}
+        self._purging = asyncio.Lock()
+        self._background: set[asyncio.Task[None]] = set()
+
+    # -- life ---------------------------------------------------------------------------------------------------------
+
+    async def resume(self) -> None:
+        """Go on with interrupted builds and removals; remove originals that no record knows."""
+        await self._files.open()
+        await self._files.sweep(await self._records.stored_names())
+        for document in await self._records.unfinished():
+            self._start_build(document)
+        self._run_later(self.purge())
+
+    async def close(self) -> None:
+        """Stop building; what is unfinished goes on at the next start."""
+        tasks = [*(build.task for build in self._builds.values()), *self._background]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -- taking in ----------------------------------------------------------------------------------------------------
+
+    @property
+    def max_bytes(self) -> int:
+        """The largest file that is taken in."""
+        return self._rules.max_file_mb << 20
+
+    def refusal(self, name: str, size: int) -> str:
+        """Why a file of this name and size (bytes) need not even be downloaded; empty when it may come."""
+        file_type = _file_type(name)
+        if file_type not in self._rules.file_types:
+            kinds = "、".join(self._rules.file_types)
+            return f"不支持 {'.' + file_type if file_type else '没有扩展名的'} 文件，可以发 {kinds}。"
+        if size > self.max_bytes:
+            return too_large(self.max_bytes).user_message
+        return ""
+
+    @property
+    def building_count(self) -> int:
+        """Documents being built or waiting for it."""
+        return len(self._builds)
+
+    def new_incoming(self) -> Path:
+        """Where to put a file before `ingest` takes it over."""
+        return self._files.new_incoming()
+
+    async def ingest(self, file: IncomingFile) -> IngestResult:
+        """Take in one file and wait until it can be found, or until it is clear that it cannot or not now.
+
+        Whatever happens, `file.path` is gone afterwards. A cancelled call leaves the build running.
+        Raises `ServiceError` when the file could not even be kept.
+        """
+        name = clean_name(file.name)
+        try:
+            if reason := self.refusal(name, (await asyncio.to_thread(file.path.stat)).st_size):
+                return IngestResult(IngestStatus.REJECTED, name, reason=reason)
+            document, created = await self._register(file, name)
+        except OSError as error:
+            raise ServiceError("文件没能存下来，可能是机器人的磁盘满了，请联系管理员后再发。", str(error)) from error
+        finally:
+            await asyncio.to_thread(file.path.unlink, missing_ok=True)
+        if not created and document.state == DocumentState.READY:
+            return _result(IngestStatus.DUPLICATE, document)
+        if not created:
+            return _result(IngestStatus.IN_PROGRESS, document)
+        build = self._start_build(document)
+        trouble = asyncio.create_task(build.trouble.wait())
+        await asyncio.wait({build.task, trouble}, return_when=asyncio.FIRST_COMPLETED)
+        trouble.cancel()
+        if not build.task.done():
+            return _result(IngestStatus.DEFERRED, document, build.reason)
+        return _outcome(build.task, document)
+
+    async def add_text(
+        self, collection: str, title: str, text: str, group_id: int | None, user_id: int
+    ) -> IngestResult:
+        """Take in a text typed by hand under a title (the specification's upload_by_str)."""
+        path = await self._files.write_text(text)
+        name = clean_name(title)
+        name = name if _file_type(name) == "txt" else f"{name}.txt"
+        return await self.ingest(IncomingFile(collection, path, name, group_id, user_id, now()))
+
+    async def load_directory(
+        self, collection: str, directory: Path, group_id: int | None, user_id: int
+    ) -> AsyncIterator[IngestResult]:
+        """Take in every file below a directory of this machine, in order of name (the specification's load_document)."""
+        paths = await asyncio.to_thread(lambda: sorted(path for path in directory.rglob("*") if path.is_file()))
+        for path in paths:
+            if reason := self.refusal(path.name, (await asyncio.to_thread(path.stat)).st_size):
+                yield IngestResult(IngestStatus.REJECTED, clean_name(path.name), reason=reason)
+                continue
+            copy = await self._files.copy(path)
+            yield await self.ingest(IncomingFile(collection, copy, path.name, group_id, user_id, now()))
+
+    async def outcome(self, document_id: int) -> IngestResult | None:
+        """The final outcome for a registered document, awaited if still under way; None when it is gone."""
+        document = await self._records.get(document_id)
+        if document is None:
+            return None
+        build = self._builds.get(document_id)
+        if build is None:
+            return _result(_ready_status(document), document)
+        await asyncio.wait({build.task})
+        return _outcome(build.task, document)
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    async def status(self, collection: str) -> KnowledgeStatus:
+        """Sums, work under way, and what the index itself counts."""
+        embedding = self._building.embedding
+        totals = await self._records.totals(collection, embedding.fingerprint)
+        try:
+            count = await self._index.count(collection, embedding.fingerprint)
+        except SearchIndexError:
+            log.exception("the index of %s could not be counted", collection)
+            count = None
+        return KnowledgeStatus(
+            documents=totals.documents,
+            chunks=totals.chunks,
+            size=totals.size,
+            progress=self._progress(collection),
+            indexed_chunks=count.lexical if count else None,
+            indexed_vectors=count.dense if count else None,
+            stale=totals.stale,
+            embedding=embedding.description,
+            degraded=embedding.degraded,
+        )
+
+    async def documents(self, collection: str, page: int, page_size: int) -> tuple[list[DocumentEntry], int]:
+        """One page of the list, counted from 1, and the number of documents in all."""
+        totals = await self._records.totals(collection, self._building.embedding.fingerprint)
+        rows = await self._records.page(collection, (page - 1) * page_size, page_size)
+        return [_entry(row) for row in rows], totals.documents + totals.pending
+
+    async def show(self, collection: str, number: int, passages: int = 3) -> DocumentView | None:
+        """One document and how it begins; None when there is no such number."""
+        rows = await self._records.by_number(collection, number)
+        if not rows:
+            return None
+        ready = next((row for row in rows if row.state == DocumentState.READY), None)
+        chunks: list[IndexedChunk] = []
+        if ready is not None:
+            chunks = await self._index.chunks(collection, ready.build_id, 0, passages)
+        return DocumentView(_entry(ready or rows[0]), tuple(chunk.text for chunk in chunks))
+
+    # -- changing -----------------------------------------------------------------------------------------------------
+
+    async def delete(self, collection: str, number: int) -> DocumentEntry | None:
+        """Delete a document with all its versions: out of sight at once, off the disk right after."""
+        rows = await self._records.by_number(collection, number)
+        if not rows:
+            return None
+        await self._records.discard(rows)
+        await self._stop_builds(rows)
+        await self.purge()
+        return _entry(rows[0])
+
+    async def clear(self, collection: str) -> int:
+        """Delete every document of a collection; gives how many there were."""
+        rows = await self._records.clear(collection)
+        await self._stop_builds(rows)
+        await self.purge()
+        return len(rows)
+
+    async def reindex(self, collection: str) -> int:
+        """Rebuild every document from its original, in the background; each stays to be found by its old build.
+
+        Gives the number of documents.
+        """
+        rows = await self._records.ask_rebuild(collection)
+        await self._stop_builds(rows)
+        for row in rows:
+            self._start_build(row)
+        return len(rows)
+
+    async def purge(self) -> None:
+        """Remove retired chunks and originals. What fails now is tried again after the next change or start."""
+        async with self._purging:
+            for row in await self._records.retired():
+                try:
+                    if row.build_id:
+                        await self._index.delete_build(row.collection, row.build_id)
+                    if row.stored_name:
+                        await self._files.remove(row.stored_name)
+                except (SearchIndexError, OSError):
+                    log.exception("removing build %s of %s failed, will be tried again", row.build_id, row.collection)
+                    continue
+                await self._records.forget_retired(row.id)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    async def _register(self, file: IncomingFile, name: str) -> tuple[DocumentRecord, bool]:
+        stored_name, content_hash, size = await self._files.keep(file.path, _file_type(name))
+        new = NewDocument(
+            collection=file.collection,
+            name=name,
+            file_type=_file_type(name),
+            size=size,
+            content_hash=content_hash,
+            stored_name=stored_name,
+            group_id=file.group_id,
+            uploader_id=file.uploader_id,
+            uploaded_at=file.received_at,
+            upload_id=file.upload_id,
+        )
+        registration = await self._records.register(new)
+        if not registration.created:
+            await self._files.remove(stored_name)
+        return registration.document, registration.created
+
+    def _progress(self, collection: str) -> tuple[Progress, ...]:
+        found = [build.progress for build in self._builds.values() if build.progress.collection == collection]
+        return tuple(sorted(found, key=lambda progress: progress.name))
+
+    def _start_build(self, document: DocumentRecord) -> _Build:
+        task = asyncio.create_task(self._build(document), name=f"build-{document.id}")
+        build = _Build(task, Progress(document.collection, document.name, 0, 0), asyncio.Event())
+        self._builds[document.id] = build
+
+        def finished(done: asyncio.Task[IngestResult]) -> None:
+            if self._builds.get(document.id) is build:
+                del self._builds[document.id]
+            if not done.cancelled() and (error := done.exception()) is not None:
+                log.error("building document %s failed", document.id, exc_info=error)
+
+        task.add_done_callback(finished)
+        return build
+
+    async def _build(self, document: DocumentRecord) -> IngestResult:
+        for wait_s in chain(_RETRY_AFTER_S, repeat(_RETRY_AFTER_S[-1])):
+            try:
+                return await self._attempt(document)
+            except DocumentRejected as error:
+                log.warning("document %s was rejected: %s", document.id, error)
+                return await self._reject(document, error)
+            except ServiceError as error:
+                log.exception("building document %s is put off for %s s", document.id, wait_s)
+                build = self._builds[document.id]
+                build.reason = error.user_message
+                build.trouble.set()
+            await asyncio.sleep(wait_s)
+        raise AssertionError("the waiting times never end")
+
+    async def _attempt(self, document: DocumentRecord) -> IngestResult:
+        def report(done: int, total: int) -> None:
+            if build := self._builds.get(document.id):
+                build.progress = Progress(document.collection, document.name, done, total)
+
+        build_id = self._building.build_id(document)
+        if not await self._records.set_target(document.id, build_id):
+            return _result(IngestStatus.REMOVED, document)
+        async with self._turns:
+            chunks = await self._building.run(document, self._files.path(document.stored_name), report)
+        space = self._building.embedding.fingerprint
+        published = await self._records.publish(document.collection, document.id, build_id, space, chunks)
+        self._run_later(self.purge())
+        if published is None:
+            return _result(IngestStatus.REMOVED, document)
+        if document.space not in ("", space):
+            self._run_later(self._drop_unused_spaces(document.collection))
+        return _result(_ready_status(published), published)
+
+    async def _reject(self, document: DocumentRecord, error: DocumentRejected) -> IngestResult:
+        if document.state == DocumentState.PENDING:
+            await self._records.discard([document])
+        else:
+            # A visible document that can no longer be read keeps its present build.
+            await self._records.set_target(document.id, "")
+        await self.purge()
+        return _result(IngestStatus.REJECTED, document, error.user_message)
+
+    async def _stop_builds(self, documents: list[DocumentRecord]) -> None:
+        tasks = [build.task for row in documents if (build := self._builds.get(row.id)) is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _drop_unused_spaces(self, collection: str) -> None:
+        """Forget the vectors of former embedding models once no document of the collection needs them."""
+        fingerprint = self._building.embedding.fingerprint
+        if (await self._records.totals(collection, fingerprint)).stale:
+            return
+        for space in await self._index.spaces(collection) - {fingerprint}:
+            await self._index.drop_space(collection, space)
+
+    def _run_later(self, work: Coroutine[None, None, None]) -> None:
+        def finished(done: asyncio.Task[None]) -> None:
+            self._background.discard(done)
+            if not done.cancelled() and (error := done.exception()) is not None:
+                log.error("background work on the knowledge base failed", exc_info=error)
+
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(finished)
+
+
+def clean_name(name: str) -> str:
+    """A file name fit to be shown and compared: one line, NFC, no folders, no control characters."""
+    text = unicodedata.normalize("NFC", name.encode("utf-8", "ignore").decode())
+    text = text.replace("\\", "/").rsplit("/", 1)[-1]
+    text = "".join(" " if unicodedata.category(character)[0] in "CZ" else character for character in text)
+    text = " ".join(text.split()) or "未命名"
+    if len(text) <= _MAX_NAME_CHARS:
+        return text
+    suffix = Path(text).suffix[:12]
+    return text[: _MAX_NAME_CHARS - len(suffix)] + suffix
+
+
+def _file_type(name: str) -> str:
+    return Path(name).suffix.lower().lstrip(".")
+
+
+def _entry(document: DocumentRecord) -> DocumentEntry:
+    return DocumentEntry(
+        number=document.number,
+        name=document.name,
+        version=document.version,
+        chunks=document.chunk_count,
+        size=document.size,
+        uploader_id=document.uploader_id,
+        uploaded_at=document.uploaded_at,
+        ready=document.state == DocumentState.READY,
+    )
+
+
+def _ready_status(document: DocumentRecord) -> IngestStatus:
+    return IngestStatus.UPDATED if document.version > 1 else IngestStatus.INDEXED
+
+
+def _outcome(task: asyncio.Task[IngestResult], document: DocumentRecord) -> IngestResult:
+    """A build is cancelled only because its document was deleted."""
+    return _result(IngestStatus.REMOVED, document) if task.cancelled() else task.result()
+
+
+def _result(status: IngestStatus, document: DocumentRecord, reason: str = "") -> IngestResult:
+    return IngestResult(
+        status=status,
+        name=document.name,
+        document_id=document.id,
+        number=document.number,
+        version=document.version,
+        chunks=document.chunk_count,
+        seconds=(now() - document.uploaded_at).total_seconds(),
+        reason=reason,
+    )

@@ -1,0 +1,101 @@
+"""The language model: one way to call it, with bounds on time and retries, and every failure as a sentence."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import Runnable
+from pydantic import BaseModel, SecretStr
+
+from services.errors import ModelError, ModelTimeout, ModelUnavailable
+from services.settings import LLMSettings
+
+log = logging.getLogger(__name__)
+
+Structured = TypeVar("Structured", bound=BaseModel)
+Prompt = PromptValue | Sequence[BaseMessage]
+
+
+class ChatModel:
+    """A chat model whose answer is complete or is an error.
+
+    `deadline_s` bounds a whole call with all its retries: the client's own time-out is per read, and a service that
+    sends a byte now and then would never meet it.
+    """
+
+    def __init__(self, model: BaseChatModel, name: str, *, deadline_s: float, structured_method: str) -> None:
+        self.name = name
+        self._model = model
+        self._deadline_s = deadline_s
+        self._structured_method = structured_method
+
+    async def reply(self, prompt: Prompt) -> AIMessage:
+        """Ask once. Raises `ModelTimeout`, `ModelUnavailable`, or `ModelError` for an unfinished or empty answer."""
+        message = await self._call(self._model, prompt)
+        if not isinstance(message, AIMessage):
+            raise ModelError("模型的回答格式不对，请稍后再问。", type(message).__name__)
+        if not message.response_metadata.get("finish_reason"):
+            raise ModelError("模型的回答中途断了，请再问一次。", "no finish_reason")
+        if not message.text.strip():
+            raise ModelError("模型没有给出内容，请换个问法再试。", str(message.response_metadata))
+        return message
+
+    async def structured(self, prompt: Prompt, schema: type[Structured]) -> Structured:
+        """Ask for an object of `schema` by the configured method (LLM__STRUCTURED_METHOD).
+
+        Providers differ in which method they accept; `json_mode` needs the word JSON in the prompt.
+        """
+        runnable = self._model.with_structured_output(schema, method=self._structured_method)
+        result = await self._call(runnable, prompt)
+        if not isinstance(result, schema):
+            raise ModelError("模型的回答格式不对，请稍后再问。", repr(result))
+        return result
+
+    async def _call(self, runnable: Runnable[Any, Any], prompt: Prompt) -> object:
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                return await runnable.ainvoke(prompt)
+        except Exception as error:  # noqa: BLE001
+            # The true boundary to a foreign service: what its client raises on odd answers is not a closed set.
+            raise _model_error(error) from error
+
+
+def open_chat_model(settings: LLMSettings, name: str) -> ChatModel:
+    """A model of the configured service. Nothing is sent yet."""
+    # Importing this costs 1.4 s of processor time: only who has a key pays it.
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415
+
+    model = ChatOpenAI(
+        model=name,
+        base_url=settings.base_url,
+        api_key=SecretStr(settings.api_key.get_secret_value()),
+        timeout=settings.timeout_s,
+        max_retries=settings.max_retries,
+        stream_usage=True,
+    )
+    deadline_s = settings.timeout_s * (settings.max_retries + 1) + 10
+    return ChatModel(model, name, deadline_s=deadline_s, structured_method=settings.structured_method)
+
+
+def _model_error(error: Exception) -> ModelError:
+    import openai  # noqa: PLC0415 - as above
+
+    detail = f"{type(error).__name__}: {error}"
+    log.warning("model call failed: %s", detail)
+    if isinstance(error, ModelError):
+        return error
+    if isinstance(error, TimeoutError | openai.APITimeoutError):
+        return ModelTimeout("模型回答超时了，请稍后再问。", detail)
+    if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+        return ModelUnavailable("模型的密钥无效，请管理员检查 LLM__API_KEY。", detail)
+    if isinstance(error, openai.NotFoundError):
+        return ModelUnavailable("模型名或接口地址不对，请管理员检查 LLM__MODEL 和 LLM__BASE_URL。", detail)
+    if isinstance(error, openai.RateLimitError):
+        return ModelUnavailable("模型服务现在太忙或额度用完了，请稍后再问。", detail)
+    if isinstance(error, openai.APIConnectionError | openai.APIStatusError):
+        return ModelUnavailable("模型服务暂时连不上，请稍后再问。", detail)
+    return ModelError("模型的回答读不懂，请稍后再问。", detail)

@@ -1,0 +1,204 @@
+"""Turns in order, memory of each session, and the summaries that keep it short."""
+
+import asyncio
+import logging
+import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, message_to_dict
+from langchain_core.prompts import ChatPromptTemplate
+
+from services.errors import HistoryError, ModelError
+from services.llm import ChatModel
+from services.memory.facts import clauses_with, lost_facts
+from services.memory.history import TurnHistory, as_text
+from services.records.conversations import ConversationRecords
+from services.records.tables import HistoryRecord, TurnState
+from services.settings import MemorySettings
+
+log = logging.getLogger(__name__)
+
+_VERBATIM = "\n原文要点：\n"
+# A compaction by hand leaves the last exchange in full.
+_KEPT_BY_HAND = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatus:
+    """One session's memory: exchanges in the log, failed ones among them, messages the model is shown."""
+
+    turns: int
+    failed: int
+    history: int
+    limit: int
+    chunk: int
+    summaries: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One question and what became of it, for display."""
+
+    user_id: int
+    question: str
+    answer: str
+    failed: bool
+
+
+@dataclass(slots=True)
+class Turn:
+    """A question being answered. It ends by `complete`, by RunnableWithMessageHistory on `history`, or as failed."""
+
+    question: str
+    history: TurnHistory
+
+    async def complete(self, answer: str) -> None:
+        """Store the exchange."""
+        await self.history.aadd_messages([HumanMessage(self.question), AIMessage(answer)])
+
+
+class MemoryService:
+    """Memory of all sessions."""
+
+    def __init__(
+        self,
+        records: ConversationRecords,
+        rules: MemorySettings,
+        model: ChatModel | None,
+        prompt: ChatPromptTemplate,
+    ) -> None:
+        self._records = records
+        self._rules = rules
+        self._model = model
+        self._prompt = prompt
+        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+        self._summarising: dict[str, asyncio.Task[None]] = {}
+
+    async def resume(self) -> None:
+        """Mark turns that a killed process left open, and summarise where it had not come to it."""
+        if interrupted := await self._records.fail_interrupted():
+            log.warning("%s questions were interrupted by the last stop", interrupted)
+        for session_id in await self._records.longer_than(self._rules.max_history_messages):
+            self._summarise_soon(session_id)
+
+    async def close(self) -> None:
+        """Stop summarising; it is taken up again at the next start."""
+        tasks = list(self._summarising.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    @asynccontextmanager
+    async def turn(self, session_id: str, user_id: int, question: str) -> AsyncIterator[Turn]:
+        """One turn, alone in its session; further ones wait in the order they came.
+
+        The question is in the log before the block runs. If the block raises or stores nothing, it is marked failed
+        and the working history is as it was. Summarising begins when the caller says so, see `tidy`.
+        """
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            turn_id = await self._records.begin(session_id, user_id, question)
+            turn = Turn(question, TurnHistory(self._records, session_id, turn_id))
+            try:
+                yield turn
+            finally:
+                if not turn.history.stored:
+                    await asyncio.shield(self._records.fail(turn_id))
+
+    def tidy(self, session_id: str) -> None:
+        """Summarise in the background if the history has grown too long. Call it after the reply was sent."""
+        self._summarise_soon(session_id)
+
+    async def status(self, session_id: str) -> MemoryStatus:
+        """Counts for `/memory status`."""
+        totals = await self._records.totals(session_id)
+        return MemoryStatus(
+            turns=totals.turns,
+            failed=totals.failed,
+            history=totals.history,
+            limit=self._rules.max_history_messages,
+            chunk=self._rules.summary_chunk_size,
+            summaries=self._model is not None,
+        )
+
+    async def recent(self, session_id: str) -> list[Exchange]:
+        """The specification's light history: the last messages as spoken, without summaries."""
+        turns = await self._records.recent(session_id, max(1, self._rules.recent_shown // 2))
+        return [
+            Exchange(turn.user_id, turn.question, turn.answer, turn.state == TurnState.FAILED) for turn in turns
+        ]
+
+    async def summary(self, session_id: str) -> str:
+        """The summaries in the working history, as text; empty when there are none."""
+        records = await self._records.history(session_id)
+        return "\n".join(
+            str(record.message["data"]["content"]) for record in records if record.message["type"] == "system"
+        )
+
+    async def clear(self, session_id: str) -> int:
+        """Forget the conversation so far; gives the messages that left the working history."""
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            return await self._records.forget(session_id)
+
+    async def compact(self, session_id: str) -> int:
+        """Summarise now all but the last exchange; gives the messages that were summarised, 0 if too few.
+
+        Raises `ModelError`, and then the history is as it was; `HistoryError` when no model is configured.
+        """
+        if self._model is None:
+            raise HistoryError("没有配置模型，不能总结记忆；可以用 /memory clear 清空。")
+        records = await self._records.history(session_id)
+        chosen = records[: max(0, len(records) - _KEPT_BY_HAND)]
+        if len(chosen) < _KEPT_BY_HAND:
+            return 0
+        return len(chosen) if await self._replace(session_id, chosen, self._model) else 0
+
+    # -- summaries ----------------------------------------------------------------------------------------------------
+
+    def _summarise_soon(self, session_id: str) -> None:
+        if self._model is None or session_id in self._summarising:
+            return
+        task = asyncio.create_task(self._summarise(session_id, self._model), name=f"summarise-{session_id}")
+        self._summarising[session_id] = task
+
+        def finished(done: asyncio.Task[None]) -> None:
+            self._summarising.pop(session_id, None)
+            if not done.cancelled() and (error := done.exception()) is not None:
+                log.error("summarising %s failed", session_id, exc_info=error)
+
+        task.add_done_callback(finished)
+
+    async def _summarise(self, session_id: str, model: ChatModel) -> None:
+        while await self._is_due(session_id):
+            records = await self._records.history(session_id)
+            try:
+                if not await self._replace(session_id, records[: self._rules.summary_chunk_size], model):
+                    return
+            except ModelError as error:
+                log.warning("summary of %s is put off to the next turn: %s", session_id, error)
+                return
+
+    async def _is_due(self, session_id: str) -> bool:
+        count, since = await self._records.standing(session_id)
+        if count > self._rules.max_history_messages:
+            return True
+        every = self._rules.summary_every_messages
+        return bool(every) and since >= every and count > self._rules.summary_chunk_size
+
+    async def _replace(self, session_id: str, records: list[HistoryRecord], model: ChatModel) -> bool:
+        """Replace messages by their summary; nothing is locked meanwhile, and nothing happens if they changed."""
+        lines = as_text([record.message for record in records])
+        reply = await model.reply(await self._prompt.ainvoke({"history_text": "\n".join(lines)}))
+        message = SystemMessage(complete_summary(lines, reply.text.strip()))
+        return await self._records.replace(session_id, records, message_to_dict(message))
+
+
+def complete_summary(lines: list[str], summary: str) -> str:
+    """A summary with every hard fact of `lines`: the clauses of those it lost are appended verbatim."""
+    lost = lost_facts("\n".join(lines), summary)
+    if not lost:
+        return summary
+    return summary + _VERBATIM + "\n".join(f"- {clause}" for clause in clauses_with(lines, lost))

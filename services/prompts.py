@@ -1,0 +1,100 @@
+"""Prompts are YAML files under `prompts/`; all of them are read and checked at start, so none fails in front of a user.
+
+A file holds `description`, the `variables` it is filled with, and `system`, `history` (the name of the placeholder for
+earlier messages) and `human`, of which at least one text must be there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from services.errors import SettingsError
+
+PROMPTS_DIRECTORY = Path(__file__).parent.parent / "prompts"
+
+
+class _PromptFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    description: str
+    variables: list[str]
+    system: str = ""
+    history: str = ""
+    human: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The prompts of the product, ready to be filled. `persona` is plain text that other prompts take in."""
+
+    persona: str
+    answer: ChatPromptTemplate
+    summary: ChatPromptTemplate
+
+
+# What the code fills in; a file that names other variables could not work.
+_VARIABLES: Mapping[str, frozenset[str]] = {
+    "persona": frozenset(),
+    "rag/answer": frozenset({"persona", "fence", "context", "chat_history", "input"}),
+    "memory/summary": frozenset({"history_text"}),
+}
+
+
+def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") -> Prompts:
+    """Read and check every prompt. `summary_text` takes the place of `memory/summary.yaml` when it is not empty.
+
+    Raises `SettingsError` naming the file and what is wrong with it.
+    """
+    files = {name: _read(directory / f"{name}.yaml", name) for name in _VARIABLES}
+    if summary_text:
+        files["memory/summary"] = _PromptFile(
+            description="MEMORY__SUMMARY_PROMPT", variables=["history_text"], human=summary_text
+        )
+    return Prompts(
+        persona=files["persona"].system.strip(),
+        answer=_template("rag/answer", files["rag/answer"]),
+        summary=_template("memory/summary", files["memory/summary"]),
+    )
+
+
+def _read(path: Path, name: str) -> _PromptFile:
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        file = _PromptFile.model_validate(content)
+    except FileNotFoundError as error:
+        raise SettingsError(f"缺少提示词文件 prompts/{name}.yaml。") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"提示词文件 prompts/{name}.yaml 读不出来，请检查 YAML 格式。", str(error)) from error
+    except ValidationError as error:
+        field = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise SettingsError(f"提示词文件 prompts/{name}.yaml 的 {field or '内容'} 不对。", str(error)) from error
+    if not (file.system or file.human):
+        raise SettingsError(f"提示词文件 prompts/{name}.yaml 里没有 system 也没有 human。")
+    return file
+
+
+def _template(name: str, file: _PromptFile) -> ChatPromptTemplate:
+    parts: list[Any] = []
+    if file.system:
+        parts.append(("system", file.system))
+    if file.history:
+        parts.append(MessagesPlaceholder(file.history))
+    if file.human:
+        parts.append(("human", file.human))
+    try:
+        template = ChatPromptTemplate.from_messages(parts)
+    except ValueError as error:
+        raise SettingsError(
+            f"提示词文件 prompts/{name}.yaml 的花括号不成对，字面的花括号请写成 {{{{ 和 }}}}。", str(error)
+        ) from error
+    wanted, found = _VARIABLES[name], set(template.input_variables)
+    if missing := sorted(wanted - found):
+        raise SettingsError(f"提示词文件 prompts/{name}.yaml 里少了 {{{missing[0]}}}。")
+    if extra := sorted(found - wanted):
+        raise SettingsError(f"提示词文件 prompts/{name}.yaml 里有不认识的 {{{extra[0]}}}。")
+    return template

@@ -1,0 +1,195 @@
+"""The log of turns, the working history, and each session's standing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from services.database import Database
+from services.records.tables import ConversationRecord, HistoryRecord, TurnRecord, TurnState, now
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationTotals:
+    """Counts over one session: turns remembered in the log, failed ones among them, messages in the history."""
+
+    turns: int
+    failed: int
+    history: int
+
+
+class ConversationRecords:
+    """Queries on conversations. A turn's texts are written once and never edited."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def begin(self, session_id: str, user_id: int, question: str) -> int:
+        """Write down a question before anybody tries to answer it; gives the turn's id."""
+        async with self._database.writing() as session:
+            await _conversation(session, session_id)
+            turn = TurnRecord(
+                session_id=session_id,
+                user_id=user_id,
+                question=question,
+                answer="",
+                state=TurnState.PENDING,
+                asked_at=now(),
+                ended_at=None,
+            )
+            session.add(turn)
+            await session.flush()
+            return turn.id
+
+    async def complete(self, turn_id: int, answer: str, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Write down the answer and append the turn's messages to the working history, in one step."""
+        async with self._database.writing() as session:
+            turn = await session.get_one(TurnRecord, turn_id)
+            turn.answer, turn.state, turn.ended_at = answer, TurnState.ANSWERED, now()
+            last = await session.scalar(
+                select(func.max(HistoryRecord.position)).where(HistoryRecord.session_id == turn.session_id)
+            )
+            start = 0 if last is None else last + 1
+            for offset, message in enumerate(messages):
+                session.add(
+                    HistoryRecord(session_id=turn.session_id, position=start + offset, message=dict(message))
+                )
+            conversation = await _conversation(session, turn.session_id)
+            conversation.messages_since_summary += len(messages)
+
+    async def fail(self, turn_id: int) -> None:
+        """The question stays in the log, marked as failed; the working history never knew it."""
+        async with self._database.writing() as session:
+            await session.execute(
+                update(TurnRecord)
+                .where(TurnRecord.id == turn_id, TurnRecord.state == TurnState.PENDING)
+                .values(state=TurnState.FAILED, ended_at=now())
+            )
+
+    async def fail_interrupted(self) -> int:
+        """Mark what a killed process left open; gives how many there were."""
+        async with self._database.writing() as session:
+            open_turns = (
+                await session.scalars(select(TurnRecord.id).where(TurnRecord.state == TurnState.PENDING))
+            ).all()
+            await session.execute(
+                update(TurnRecord)
+                .where(TurnRecord.id.in_(open_turns))
+                .values(state=TurnState.FAILED, ended_at=now())
+            )
+            return len(open_turns)
+
+    async def history(self, session_id: str) -> list[HistoryRecord]:
+        """The working history, oldest first."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(HistoryRecord).where(HistoryRecord.session_id == session_id).order_by(HistoryRecord.position)
+            )
+            return list(found)
+
+    async def standing(self, session_id: str) -> tuple[int, int]:
+        """Messages in the working history, and messages since the last summary."""
+        async with self._database.reading() as session:
+            count = await session.scalar(
+                select(func.count()).select_from(HistoryRecord).where(HistoryRecord.session_id == session_id)
+            )
+            since = await session.scalar(
+                select(ConversationRecord.messages_since_summary).where(ConversationRecord.session_id == session_id)
+            )
+            return count or 0, since or 0
+
+    async def longer_than(self, messages: int) -> list[str]:
+        """Sessions whose working history has more messages than this."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(HistoryRecord.session_id).group_by(HistoryRecord.session_id).having(func.count() > messages)
+            )
+            return list(found)
+
+    async def replace(self, session_id: str, replaced: Sequence[HistoryRecord], summary: Mapping[str, Any]) -> bool:
+        """Put one summary where `replaced` stood. False, and nothing done, when any of them is no longer there."""
+        async with self._database.writing() as session:
+            ids = [record.id for record in replaced]
+            present = await session.scalar(
+                select(func.count()).select_from(HistoryRecord).where(HistoryRecord.id.in_(ids))
+            )
+            if present != len(ids):
+                return False
+            await session.execute(delete(HistoryRecord).where(HistoryRecord.id.in_(ids)))
+            session.add(
+                HistoryRecord(session_id=session_id, position=replaced[0].position, message=dict(summary))
+            )
+            conversation = await _conversation(session, session_id)
+            conversation.messages_since_summary = 0
+            return True
+
+    async def forget(self, session_id: str) -> int:
+        """Empty the working history and leave the log's turns so far out of what is shown; gives the messages gone."""
+        async with self._database.writing() as session:
+            conversation = await _conversation(session, session_id)
+            last = await session.scalar(select(func.max(TurnRecord.id)).where(TurnRecord.session_id == session_id))
+            conversation.forgotten_turn_id = last or 0
+            conversation.messages_since_summary = 0
+            gone = await session.execute(
+                select(func.count()).select_from(HistoryRecord).where(HistoryRecord.session_id == session_id)
+            )
+            await session.execute(delete(HistoryRecord).where(HistoryRecord.session_id == session_id))
+            return gone.scalar_one()
+
+    async def recent(self, session_id: str, limit: int) -> list[TurnRecord]:
+        """The last turns of the log that are not forgotten, oldest first."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(TurnRecord)
+                .where(TurnRecord.session_id == session_id, TurnRecord.id > _forgotten(session_id))
+                .order_by(TurnRecord.id.desc())
+                .limit(limit)
+            )
+            return list(found)[::-1]
+
+    async def totals(self, session_id: str) -> ConversationTotals:
+        """Counts over what is not forgotten."""
+        async with self._database.reading() as session:
+            turns, failed = (
+                await session.execute(
+                    select(func.count(), func.count().filter(TurnRecord.state == TurnState.FAILED)).where(
+                        TurnRecord.session_id == session_id, TurnRecord.id > _forgotten(session_id)
+                    )
+                )
+            ).one()
+        history, _ = await self.standing(session_id)
+        return ConversationTotals(turns, failed, history)
+
+    async def knowledge_group(self, session_id: str) -> int | None:
+        """The group whose files a private chat asks, or None for its own."""
+        async with self._database.reading() as session:
+            return await session.scalar(
+                select(ConversationRecord.knowledge_group_id).where(ConversationRecord.session_id == session_id)
+            )
+
+    async def use_knowledge_group(self, session_id: str, group_id: int | None) -> None:
+        """Choose the group whose files a private chat asks."""
+        async with self._database.writing() as session:
+            (await _conversation(session, session_id)).knowledge_group_id = group_id
+
+
+def _forgotten(session_id: str) -> Any:
+    return func.coalesce(
+        select(ConversationRecord.forgotten_turn_id)
+        .where(ConversationRecord.session_id == session_id)
+        .scalar_subquery(),
+        0,
+    )
+
+
+async def _conversation(session: AsyncSession, session_id: str) -> ConversationRecord:
+    conversation = await session.get(ConversationRecord, session_id)
+    if conversation is None:
+        conversation = ConversationRecord(
+            session_id=session_id, forgotten_turn_id=0, messages_since_summary=0, knowledge_group_id=None
+        )
+        session.add(conversation)
+        await session.flush()
+    return conversation

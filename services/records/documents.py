@@ -1,0 +1,307 @@
+"""Which documents there are, which of them can be found, and what waits to be removed."""
+
+from collections.abc import Collection as AbstractCollection
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from services.database import Database
+from services.records.tables import CollectionRecord, DocumentRecord, DocumentState, RetiredRecord, UploadRecord
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """What is known of a file before it is read. `size` in bytes; `content_hash` is its SHA-256 in hexadecimal."""
+
+    collection: str
+    name: str
+    file_type: str
+    size: int
+    content_hash: str
+    stored_name: str
+    group_id: int | None
+    uploader_id: int
+    uploaded_at: datetime
+    upload_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """The document a file became, or the one that already holds the same content (`created` is False)."""
+
+    document: DocumentRecord
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionTotals:
+    """What a collection holds by the records. `stale` counts visible documents without vectors in the asked space."""
+
+    documents: int
+    chunks: int
+    size: int
+    pending: int
+    stale: int
+
+
+class DocumentRecords:
+    """Queries on documents. Every visible change is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def register(self, new: NewDocument) -> Registration:
+        """Write down a file as PENDING, unless its content is there already. The same name makes a new version."""
+        async with self._database.writing() as session:
+            await self._note_upload(session, new.upload_id, None)
+            same = await session.scalar(
+                select(DocumentRecord).where(
+                    DocumentRecord.collection == new.collection, DocumentRecord.content_hash == new.content_hash
+                )
+            )
+            if same is not None:
+                await self._note_upload(session, new.upload_id, same.id)
+                return Registration(same, created=False)
+            number, version = await self._place(session, new.collection, new.name)
+            document = DocumentRecord(
+                collection=new.collection,
+                number=number,
+                name=new.name,
+                version=version,
+                content_hash=new.content_hash,
+                size=new.size,
+                file_type=new.file_type,
+                stored_name=new.stored_name,
+                group_id=new.group_id,
+                uploader_id=new.uploader_id,
+                uploaded_at=new.uploaded_at,
+                state=DocumentState.PENDING,
+                build_id="",
+                target_build_id="",
+                revision=0,
+                space="",
+                chunk_count=0,
+            )
+            session.add(document)
+            await session.flush()
+            await self._note_upload(session, new.upload_id, document.id)
+            return Registration(document, created=True)
+
+    async def set_target(self, document_id: int, build_id: str) -> bool:
+        """Name the build under way; an abandoned earlier one is retired. False when the document is gone."""
+        async with self._database.writing() as session:
+            document = await session.get(DocumentRecord, document_id)
+            if document is None:
+                return False
+            if document.target_build_id not in ("", build_id):
+                session.add(RetiredRecord(collection=document.collection, build_id=document.target_build_id))
+            document.target_build_id = build_id
+            return True
+
+    async def publish(
+        self, collection: str, document_id: int, build_id: str, space: str, chunk_count: int
+    ) -> DocumentRecord | None:
+        """Make a finished build the visible one, and take what it replaces out of sight, in one step.
+
+        None when the document was deleted meanwhile or a later version is already visible; the build is then retired.
+        """
+        async with self._database.writing() as session:
+            document = await session.get(DocumentRecord, document_id)
+            if document is None:
+                session.add(RetiredRecord(collection=collection, build_id=build_id))
+                return None
+            family = (
+                await session.scalars(
+                    select(DocumentRecord).where(
+                        DocumentRecord.collection == document.collection,
+                        DocumentRecord.number == document.number,
+                        DocumentRecord.state == DocumentState.READY,
+                        DocumentRecord.id != document.id,
+                    )
+                )
+            ).all()
+            if document.build_id:
+                session.add(RetiredRecord(collection=document.collection, build_id=document.build_id))
+            document.build_id, document.target_build_id = build_id, ""
+            document.space, document.chunk_count = space, chunk_count
+            document.state = DocumentState.READY
+            if any(other.version > document.version for other in family):
+                await self._retire(session, [document])
+                return None
+            await self._retire(session, [other for other in family if other.version < document.version])
+            return document
+
+    async def discard(self, documents: Sequence[DocumentRecord]) -> None:
+        """Take documents out of sight for good; their chunks and files wait in `retired`."""
+        async with self._database.writing() as session:
+            found = await session.scalars(
+                select(DocumentRecord).where(DocumentRecord.id.in_([document.id for document in documents]))
+            )
+            await self._retire(session, found.all())
+
+    async def clear(self, collection: str) -> list[DocumentRecord]:
+        """Take every document of a collection out of sight and return them."""
+        async with self._database.writing() as session:
+            found = (
+                await session.scalars(select(DocumentRecord).where(DocumentRecord.collection == collection))
+            ).all()
+            await self._retire(session, found)
+            return list(found)
+
+    async def ask_rebuild(self, collection: str) -> list[DocumentRecord]:
+        """Count up every visible document's revision, so that its build id changes, and return them."""
+        async with self._database.writing() as session:
+            found = (
+                await session.scalars(
+                    select(DocumentRecord).where(
+                        DocumentRecord.collection == collection, DocumentRecord.state == DocumentState.READY
+                    )
+                )
+            ).all()
+            for document in found:
+                document.revision += 1
+                if document.target_build_id:
+                    session.add(RetiredRecord(collection=collection, build_id=document.target_build_id))
+                document.target_build_id = "asked"
+            return list(found)
+
+    async def unfinished(self) -> list[DocumentRecord]:
+        """Documents with work left: never built, or to be rebuilt."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(DocumentRecord)
+                .where((DocumentRecord.state == DocumentState.PENDING) | (DocumentRecord.target_build_id != ""))
+                .order_by(DocumentRecord.id)
+            )
+            return list(found)
+
+    async def hidden_builds(self, collection: str) -> set[str]:
+        """Builds that may be in the index but must not be found."""
+        async with self._database.reading() as session:
+            under_way = await session.scalars(
+                select(DocumentRecord.target_build_id).where(
+                    DocumentRecord.collection == collection, DocumentRecord.target_build_id != ""
+                )
+            )
+            retired = await session.scalars(
+                select(RetiredRecord.build_id).where(RetiredRecord.collection == collection)
+            )
+            return {*under_way, *retired} - {""}
+
+    async def visible(self, collection: str, build_ids: AbstractCollection[str]) -> Mapping[str, DocumentRecord]:
+        """The visible documents of this collection by build. What is not in it must not be shown to anyone."""
+        if not build_ids:
+            return {}
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(DocumentRecord).where(
+                    DocumentRecord.collection == collection,
+                    DocumentRecord.state == DocumentState.READY,
+                    DocumentRecord.build_id.in_(build_ids),
+                )
+            )
+            return {document.build_id: document for document in found}
+
+    async def page(self, collection: str, offset: int, limit: int) -> list[DocumentRecord]:
+        """Documents in order of number, then version."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(DocumentRecord)
+                .where(DocumentRecord.collection == collection)
+                .order_by(DocumentRecord.number, DocumentRecord.version)
+                .offset(offset)
+                .limit(limit)
+            )
+            return list(found)
+
+    async def by_number(self, collection: str, number: int) -> list[DocumentRecord]:
+        """All versions under one number, newest first."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(DocumentRecord)
+                .where(DocumentRecord.collection == collection, DocumentRecord.number == number)
+                .order_by(DocumentRecord.version.desc())
+            )
+            return list(found)
+
+    async def get(self, document_id: int) -> DocumentRecord | None:
+        """One document, or None when it is gone."""
+        async with self._database.reading() as session:
+            return await session.get(DocumentRecord, document_id)
+
+    async def totals(self, collection: str, space: str) -> CollectionTotals:
+        """Sums over a collection."""
+        ready = DocumentRecord.state == DocumentState.READY
+        async with self._database.reading() as session:
+            row = (
+                await session.execute(
+                    select(
+                        func.count().filter(ready),
+                        func.coalesce(func.sum(DocumentRecord.chunk_count).filter(ready), 0),
+                        func.coalesce(func.sum(DocumentRecord.size).filter(ready), 0),
+                        func.count().filter(DocumentRecord.state == DocumentState.PENDING),
+                        func.count().filter(ready, DocumentRecord.space != space),
+                    ).where(DocumentRecord.collection == collection)
+                )
+            ).one()
+            return CollectionTotals(*row)
+
+    async def retired(self) -> list[RetiredRecord]:
+        """What waits to be removed."""
+        async with self._database.reading() as session:
+            return list(await session.scalars(select(RetiredRecord).order_by(RetiredRecord.id)))
+
+    async def forget_retired(self, retired_id: int) -> None:
+        """The chunks and the file are gone."""
+        async with self._database.writing() as session:
+            await session.execute(delete(RetiredRecord).where(RetiredRecord.id == retired_id))
+
+    async def stored_names(self) -> set[str]:
+        """Every file that belongs to a document or still waits to be removed."""
+        async with self._database.reading() as session:
+            kept = await session.scalars(select(DocumentRecord.stored_name))
+            retired = await session.scalars(select(RetiredRecord.stored_name))
+            return {*kept, *retired} - {""}
+
+    @staticmethod
+    async def _retire(session: AsyncSession, documents: Sequence[DocumentRecord]) -> None:
+        for document in documents:
+            session.add(
+                RetiredRecord(
+                    collection=document.collection, build_id=document.build_id, stored_name=document.stored_name
+                )
+            )
+            if document.target_build_id:
+                session.add(RetiredRecord(collection=document.collection, build_id=document.target_build_id))
+            await session.delete(document)
+
+    @staticmethod
+    async def _place(session: AsyncSession, collection: str, name: str) -> tuple[int, int]:
+        """The number and version for a file of this name."""
+        row = (
+            await session.execute(
+                select(DocumentRecord.number, func.max(DocumentRecord.version))
+                .where(DocumentRecord.collection == collection, DocumentRecord.name == name)
+                .group_by(DocumentRecord.number)
+            )
+        ).first()
+        if row is not None:
+            return row[0], row[1] + 1
+        counter = await session.get(CollectionRecord, collection)
+        if counter is None:
+            counter = CollectionRecord(name=collection, next_number=1)
+            session.add(counter)
+        number = counter.next_number
+        counter.next_number = number + 1
+        await session.flush()
+        return number, 1
+
+    @staticmethod
+    async def _note_upload(session: AsyncSession, upload_id: int | None, document_id: int | None) -> None:
+        if upload_id is not None and document_id is not None:
+            await session.execute(
+                update(UploadRecord).where(UploadRecord.id == upload_id).values(document_id=document_id)
+            )

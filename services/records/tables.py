@@ -1,0 +1,163 @@
+"""The tables. Times are UTC, sizes are bytes, QQ numbers are integers."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, DateTime, ForeignKey, Index, String, Text, TypeDecorator
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """An aware UTC time on every database, also on those that store times without a zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """To the database."""
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """From the database."""
+        return None if value is None else value.replace(tzinfo=UTC) if value.tzinfo is None else value
+
+
+def now() -> datetime:
+    """The present, in UTC."""
+    return datetime.now(UTC)
+
+
+class Base(DeclarativeBase):
+    """All tables of the product."""
+
+    type_annotation_map = {datetime: UTCDateTime, dict[str, Any]: JSON, list[dict[str, Any]]: JSON}  # noqa: RUF012
+
+
+class DocumentState(StrEnum):
+    """Whether a document can be found yet. A deleted one has no row."""
+
+    PENDING = "pending"
+    READY = "ready"
+
+
+class CollectionRecord(Base):
+    """A knowledge base and the next number that it gives to a document. Numbers are never used twice."""
+
+    __tablename__ = "collections"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    next_number: Mapped[int] = mapped_column(default=1)
+
+
+class DocumentRecord(Base):
+    """One version of one document, its original kept as `stored_name`.
+
+    It is visible exactly while `state` is READY, and then by the chunks of `build_id`. `target_build_id` names a build
+    under way: the first one of a PENDING document, or the one that shall replace the visible build. `revision` counts
+    the rebuilds asked for.
+    """
+
+    __tablename__ = "documents"
+    __table_args__ = (
+        Index("documents_content", "collection", "content_hash", unique=True),
+        Index("documents_number", "collection", "number"),
+        # An id is part of its builds' ids, and so of names in the index: it must never come back.
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    collection: Mapped[str] = mapped_column(ForeignKey("collections.name"))
+    number: Mapped[int]
+    name: Mapped[str] = mapped_column(Text)
+    version: Mapped[int]
+    content_hash: Mapped[str] = mapped_column(String(64))
+    size: Mapped[int] = mapped_column(BigInteger)
+    file_type: Mapped[str] = mapped_column(String(16))
+    stored_name: Mapped[str] = mapped_column(String(64))
+    group_id: Mapped[int | None] = mapped_column(BigInteger)
+    uploader_id: Mapped[int] = mapped_column(BigInteger)
+    uploaded_at: Mapped[datetime]
+    state: Mapped[DocumentState] = mapped_column(String(16))
+    build_id: Mapped[str] = mapped_column(String(64), default="", index=True)
+    target_build_id: Mapped[str] = mapped_column(String(64), default="")
+    revision: Mapped[int] = mapped_column(default=0)
+    space: Mapped[str] = mapped_column(String(64), default="")
+    chunk_count: Mapped[int] = mapped_column(default=0)
+
+
+class RetiredRecord(Base):
+    """Chunks and a file that are no longer anybody's and wait to be removed; the row goes when they have."""
+
+    __tablename__ = "retired"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    collection: Mapped[str] = mapped_column(String(64), index=True)
+    build_id: Mapped[str] = mapped_column(String(64), default="")
+    stored_name: Mapped[str] = mapped_column(String(64), default="")
+
+
+class UploadRecord(Base):
+    """A file that arrived and whose outcome has not been told yet; the row goes when it has.
+
+    `source` is how to fetch it again (the notice's file object). `document_id` is set once its content is kept here.
+    """
+
+    __tablename__ = "uploads"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    self_id: Mapped[str] = mapped_column(String(32), index=True)
+    group_id: Mapped[int | None] = mapped_column(BigInteger)
+    user_id: Mapped[int] = mapped_column(BigInteger)
+    name: Mapped[str] = mapped_column(Text)
+    size: Mapped[int] = mapped_column(BigInteger)
+    source: Mapped[dict[str, Any]]
+    document_id: Mapped[int | None]
+    received_at: Mapped[datetime]
+
+
+class ConversationRecord(Base):
+    """One session's standing: which turns it still remembers, and which group's files a private chat asks."""
+
+    __tablename__ = "conversations"
+
+    session_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    forgotten_turn_id: Mapped[int] = mapped_column(default=0)
+    messages_since_summary: Mapped[int] = mapped_column(default=0)
+    knowledge_group_id: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class TurnState(StrEnum):
+    """How a question ended."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    FAILED = "failed"
+
+
+class TurnRecord(Base):
+    """The append-only log: a question, who asked it, and what was answered. Nothing ever edits the texts."""
+
+    __tablename__ = "turns"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    session_id: Mapped[str] = mapped_column(String(64), index=True)
+    user_id: Mapped[int] = mapped_column(BigInteger)
+    question: Mapped[str] = mapped_column(Text)
+    answer: Mapped[str] = mapped_column(Text, default="")
+    state: Mapped[TurnState] = mapped_column(String(16))
+    asked_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+
+
+class HistoryRecord(Base):
+    """The working history: the messages that the model is shown, oldest first by `position`."""
+
+    __tablename__ = "history"
+    __table_args__ = (Index("history_order", "session_id", "position", unique=True),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    session_id: Mapped[str] = mapped_column(String(64))
+    position: Mapped[int]
+    message: Mapped[dict[str, Any]]

@@ -1,0 +1,47 @@
+"""Files that arrived and whose outcome has not been told: the list that a restart works off."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from services.database import Database
+from services.records.tables import UploadRecord, now
+
+
+class UploadRecords:
+    """One row for each file from its notice until its outcome was sent."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(
+        self, self_id: str, group_id: int | None, user_id: int, name: str, size: int, source: Mapping[str, Any]
+    ) -> UploadRecord:
+        """Write down that a file arrived. `source` is what is needed to fetch it again, as JSON."""
+        async with self._database.writing() as session:
+            upload = UploadRecord(
+                self_id=self_id,
+                group_id=group_id,
+                user_id=user_id,
+                name=name,
+                size=size,
+                source=dict(source),
+                document_id=None,
+                received_at=now(),
+            )
+            session.add(upload)
+        return upload
+
+    async def waiting(self, self_id: str) -> list[UploadRecord]:
+        """Files that came through this account and were not finished, oldest first."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(UploadRecord).where(UploadRecord.self_id == self_id).order_by(UploadRecord.id)
+            )
+            return list(found)
+
+    async def finish(self, upload_id: int) -> None:
+        """The outcome was told."""
+        async with self._database.writing() as session:
+            await session.execute(delete(UploadRecord).where(UploadRecord.id == upload_id))

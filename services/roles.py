@@ -1,0 +1,115 @@
+"""Who may do what: one table, read by every plugin and by the help text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class Role(IntEnum):
+    """What somebody is in the place where he speaks, in rising order."""
+
+    MEMBER = 1
+    ADMIN = 2
+    OWNER = 3
+    SUPERUSER = 4
+
+
+class Place(StrEnum):
+    """Where somebody speaks."""
+
+    GROUP = "group"
+    PRIVATE = "private"
+
+
+class Action(StrEnum):
+    """Everything a person can ask the bot to do."""
+
+    HELP = "help"
+    ASK = "ask"
+    UPLOAD = "upload"
+    KB_STATUS = "kb status"
+    KB_LIST = "kb list"
+    KB_SHOW = "kb show"
+    KB_SEARCH = "kb search"
+    KB_ADD = "kb add"
+    KB_DELETE = "kb delete"
+    KB_CLEAR = "kb clear"
+    KB_REINDEX = "kb reindex"
+    KB_LOAD = "kb load"
+    KB_USE = "kb use"
+    MEMORY_STATUS = "memory status"
+    MEMORY_SHOW = "memory show"
+    MEMORY_COMPACT = "memory compact"
+    MEMORY_CLEAR = "memory clear"
+    MEMORY_CLEAR_SHARED = "memory clear shared"
+    MEMORY_COMPACT_SHARED = "memory compact shared"
+    BOT_STATUS = "bot status"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The lowest role that may act in a group and in a private chat; None: not there at all.
+
+    `usage` is the line of `/help`, empty for what is not a command of its own. `confirm` marks what cannot be undone.
+    `shared` is the lowest role while all groups share one knowledge base (KNOWLEDGE__SCOPE=global): what changes
+    everybody's files is then not for the admin of one group.
+    """
+
+    group: Role | None
+    private: Role | None
+    usage: str = ""
+    confirm: bool = False
+    shared: Role = Role.MEMBER
+
+
+# In a private chat the knowledge base is one's own, so everybody rules over it.
+ROLES: Mapping[Action, Rule] = {
+    Action.HELP: Rule(Role.MEMBER, Role.MEMBER, "/help 看能用的命令"),
+    Action.ASK: Rule(Role.MEMBER, Role.MEMBER, "/ask 问题（或 @我、回复我）"),
+    Action.UPLOAD: Rule(Role.MEMBER, Role.MEMBER),
+    Action.KB_STATUS: Rule(Role.MEMBER, Role.MEMBER, "/kb status 知识库状态"),
+    Action.KB_LIST: Rule(Role.MEMBER, Role.MEMBER, "/kb list [页] 文件列表"),
+    Action.KB_SHOW: Rule(Role.MEMBER, Role.MEMBER, "/kb show 编号 看一个文件"),
+    Action.KB_SEARCH: Rule(Role.MEMBER, Role.MEMBER, "/kb search 词 查资料原文"),
+    Action.KB_ADD: Rule(Role.ADMIN, Role.MEMBER, "/kb add 标题 正文 手写一条资料", shared=Role.ADMIN),
+    Action.KB_DELETE: Rule(Role.ADMIN, Role.MEMBER, "/kb delete 编号 删除文件", True, Role.SUPERUSER),
+    Action.KB_CLEAR: Rule(Role.ADMIN, Role.MEMBER, "/kb clear 清空知识库", True, Role.SUPERUSER),
+    Action.KB_REINDEX: Rule(Role.ADMIN, Role.MEMBER, "/kb reindex 用原文件重建索引", shared=Role.SUPERUSER),
+    Action.KB_LOAD: Rule(Role.SUPERUSER, Role.SUPERUSER, "/kb load 载入服务器上 import 目录的文件"),
+    Action.KB_USE: Rule(None, Role.MEMBER, "/kb use 群号 私聊里查那个群的资料"),
+    Action.MEMORY_STATUS: Rule(Role.MEMBER, Role.MEMBER, "/memory status 记忆状态"),
+    Action.MEMORY_SHOW: Rule(Role.MEMBER, Role.MEMBER, "/memory show 最近的对话"),
+    Action.MEMORY_COMPACT: Rule(Role.MEMBER, Role.MEMBER, "/memory compact 现在就总结"),
+    Action.MEMORY_CLEAR: Rule(Role.MEMBER, Role.MEMBER, "/memory clear 忘掉这段对话", confirm=True),
+    # With SESSION__SCOPE=group the memory is everybody's.
+    Action.MEMORY_CLEAR_SHARED: Rule(Role.ADMIN, None, confirm=True),
+    Action.MEMORY_COMPACT_SHARED: Rule(Role.ADMIN, None),
+    Action.BOT_STATUS: Rule(Role.SUPERUSER, Role.SUPERUSER, "/bot status 机器人状态"),
+}
+
+_NAMES: Mapping[Role, str] = {Role.ADMIN: "群管理员", Role.OWNER: "群主", Role.SUPERUSER: "机器人管理员"}
+
+
+def lowest_role(place: Place, action: Action, *, shared: bool = False) -> Role | None:
+    """The lowest role that may do this here; None when it cannot be done here at all."""
+    rule = ROLES[action]
+    lowest = rule.group if place is Place.GROUP else rule.private
+    return max(lowest, rule.shared) if shared and lowest is not None else lowest
+
+
+def may(role: Role, place: Place, action: Action, *, shared: bool = False) -> bool:
+    """Whether somebody of this role may do this here. `shared`: all groups share one knowledge base."""
+    lowest = lowest_role(place, action, shared=shared)
+    return lowest is not None and role >= lowest
+
+
+def refusal(place: Place, lowest: Role | None) -> str:
+    """The sentence for somebody who may not do what needs `lowest`."""
+    if lowest is None:
+        return "这个命令只能在私聊里用。" if place is Place.GROUP else "这个命令只能在群里用。"
+    return f"需要管理员：这件事要由{_NAMES[lowest]}来做。"
+
+
+def usages(role: Role, place: Place, *, shared: bool = False) -> list[str]:
+    """The lines of `/help` for somebody of this role."""
+    return [rule.usage for action, rule in ROLES.items() if rule.usage and may(role, place, action, shared=shared)]

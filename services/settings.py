@@ -1,0 +1,276 @@
+"""Every setting of the bot: typed, bounded, frozen, read once at start from the environment and one `.env` file.
+
+A name is the upper-case path of its field, sections joined by two underscores: `RETRIEVAL__TOP_K`. The environment
+beats the file. A name that is nobody's stops the start, so that a misspelt key never silently means its default.
+"""
+
+import difflib
+import ipaddress
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from services.errors import SettingsError
+from services.session import KnowledgeScope, SessionScope
+
+FILE_TYPES = ("pdf", "txt", "md", "markdown", "docx", "pptx", "xlsx", "csv", "html", "htm")
+
+Role = Literal["member", "admin", "owner"]
+
+
+def _items(value: Any) -> Any:
+    """Accept both `["a", "b"]`, as NoneBot writes lists, and `a, b`, as people do."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text.startswith("["):
+        try:
+            return [str(item) for item in json.loads(text)]
+        except (ValueError, TypeError) as error:
+            raise ValueError("not a list") from error
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+Items = Annotated[tuple[str, ...], BeforeValidator(_items)]
+
+
+class Section(BaseModel):
+    """A group of settings that share a prefix."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class LLMSettings(Section):
+    """The language model: any OpenAI-compatible service. Without a key the bot answers with excerpts."""
+
+    base_url: str = Field("", description="接口地址，例如 https://api.deepseek.com/v1")
+    api_key: SecretStr = Field(SecretStr(""), description="密钥；留空则不用模型，只摘录原文")
+    model: str = Field("", description="回答用的模型名")
+    fast_model: str = Field("", description="总结记忆等小事用的模型名；留空则与 LLM__MODEL 相同")
+    timeout_s: float = Field(60, ge=1, le=600, description="一次调用最多等几秒")
+    max_retries: int = Field(2, ge=0, le=10, description="失败后重试几次")
+    structured_method: Literal["json_mode", "function_calling", "json_schema"] = Field(
+        "json_mode", description="结构化输出方式：json_mode、function_calling 或 json_schema"
+    )
+
+    @property
+    def enabled(self) -> bool:
+        """Whether answers are written by a model."""
+        return bool(self.api_key.get_secret_value())
+
+    @model_validator(mode="after")
+    def _key_needs_model(self) -> "LLMSettings":
+        if self.enabled and not (self.model and self.base_url):
+            raise ValueError("填了 LLM__API_KEY，还要填 LLM__BASE_URL 和 LLM__MODEL")
+        return self
+
+
+class EmbeddingSettings(Section):
+    """Text to vectors: the embedded model, or an OpenAI-compatible service."""
+
+    provider: Literal["local", "openai"] = Field("local", description="local 用自带模型，openai 用兼容接口")
+    base_url: str = Field("", description="接口地址；provider 为 openai 时用")
+    api_key: SecretStr = Field(SecretStr(""), description="密钥；provider 为 openai 时用")
+    model: str = Field("", description="向量模型名；provider 为 openai 时用")
+
+    @model_validator(mode="after")
+    def _service_needs_address(self) -> "EmbeddingSettings":
+        if self.provider == "openai" and not (self.base_url and self.model):
+            raise ValueError("EMBEDDING__PROVIDER=openai 时要填 EMBEDDING__BASE_URL 和 EMBEDDING__MODEL")
+        return self
+
+
+class SessionSettings(Section):
+    """Whose memory a conversation in a group is."""
+
+    scope: SessionScope = Field(SessionScope.MEMBER, description="member 每人各有记忆，group 全群共用记忆")
+
+
+class KnowledgeSettings(Section):
+    """What may be taken into a knowledge base, by whom, and how it is cut."""
+
+    scope: KnowledgeScope = Field(KnowledgeScope.GROUP, description="group 每群各有知识库，global 所有群共用")
+    upload_role: Role = Field("member", description="谁发的群文件会入库：member、admin 或 owner")
+    max_file_mb: int = Field(20, ge=1, le=200, description="单个文件上限，MB")
+    file_types: Items = Field(FILE_TYPES, description="收哪些类型的文件，逗号分隔")
+    chunk_chars: int = Field(500, ge=100, le=2000, description="每块最多多少字")
+    chunk_overlap_chars: int = Field(50, ge=0, le=500, description="相邻两块重叠多少字")
+
+    @model_validator(mode="after")
+    def _overlap_fits(self) -> "KnowledgeSettings":
+        if self.chunk_overlap_chars * 2 > self.chunk_chars:
+            raise ValueError("KNOWLEDGE__CHUNK_OVERLAP_CHARS 不能超过 KNOWLEDGE__CHUNK_CHARS 的一半")
+        unknown = sorted(set(self.file_types) - set(FILE_TYPES))
+        if unknown or not self.file_types:
+            raise ValueError(
+                f"KNOWLEDGE__FILE_TYPES 里有不支持的类型 {'、'.join(unknown) or '（空）'}，可用 {'、'.join(FILE_TYPES)}"
+            )
+        return self
+
+
+class RetrievalSettings(Section):
+    """How many passages an answer may rest on."""
+
+    top_k: int = Field(5, ge=1, le=20, description="一个回答最多参考几段资料")
+
+
+class MemorySettings(Section):
+    """How long a conversation is kept in full before its beginning is summarised."""
+
+    max_history_messages: int = Field(20, ge=2, le=200, description="对话超过多少条消息就总结")
+    summary_chunk_size: int = Field(10, ge=2, le=200, description="每次把最早的多少条总结成一条")
+    summary_every_messages: int = Field(0, ge=0, le=1000, description="每累积多少条也总结一次，0 为关")
+    summary_prompt: str = Field("", description="总结提示词，含 {history_text}；留空用 prompts/memory/summary.yaml")
+    recent_shown: int = Field(10, ge=1, le=50, description="/memory show 显示最近几条")
+
+    @model_validator(mode="after")
+    def _chunk_fits(self) -> "MemorySettings":
+        if self.summary_chunk_size > self.max_history_messages:
+            raise ValueError("MEMORY__SUMMARY_CHUNK_SIZE 不能大于 MEMORY__MAX_HISTORY_MESSAGES")
+        if self.summary_prompt and "{history_text}" not in self.summary_prompt:
+            raise ValueError("MEMORY__SUMMARY_PROMPT 里要有 {history_text}")
+        return self
+
+
+class SendSettings(Section):
+    """The outgoing pace: messages wait their turn, none is dropped."""
+
+    group_interval_s: float = Field(1.5, ge=0, le=60, description="同一个群两条消息至少隔几秒，0 为不限")
+    per_minute: int = Field(20, ge=0, le=600, description="所有群合计每分钟最多发几条，0 为不限")
+
+
+class Settings(Section):
+    """All settings. The first block is NoneBot's own, the rest is ours."""
+
+    host: str = Field("127.0.0.1", description="监听地址；不是本机地址时必须填 ONEBOT_ACCESS_TOKEN")
+    port: int = Field(8080, ge=1, le=65535, description="监听端口")
+    onebot_access_token: SecretStr = Field(SecretStr(""), description="与 QQ 客户端约定的令牌")
+    superusers: Items = Field((), description="机器人管理员的 QQ 号，逗号分隔")
+    nickname: Items = Field(("群知",), description="喊这些名字也会回答，逗号分隔")
+    command_start: Items = Field(("/", "／"), description="命令前缀，逗号分隔")
+    log_level: Literal["DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR"] = Field("INFO", description="日志级别")
+    api_timeout: float = Field(30, ge=1, le=300, description="等 QQ 客户端回应最多几秒")
+
+    data_dir: Path = Field(Path("data"), description="数据目录")
+    llm: LLMSettings = LLMSettings.model_construct()
+    embedding: EmbeddingSettings = EmbeddingSettings.model_construct()
+    session: SessionSettings = SessionSettings.model_construct()
+    knowledge: KnowledgeSettings = KnowledgeSettings.model_construct()
+    retrieval: RetrievalSettings = RetrievalSettings.model_construct()
+    memory: MemorySettings = MemorySettings.model_construct()
+    send: SendSettings = SendSettings.model_construct()
+
+    @model_validator(mode="after")
+    def _public_address_needs_token(self) -> "Settings":
+        if not _is_loopback(self.host) and not self.onebot_access_token.get_secret_value():
+            raise ValueError("HOST 不是本机地址，必须填 ONEBOT_ACCESS_TOKEN，否则任何人都能冒充管理员")
+        not_numbers = [item for item in self.superusers if not item.isdigit()]
+        if not_numbers:
+            raise ValueError(f"SUPERUSERS 要填 QQ 号，不能是 {'、'.join(not_numbers)}")
+        return self
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def setting_fields() -> Iterator[tuple[str, FieldInfo]]:
+    """Every setting's name and field, in the order of `.env.example`."""
+    for name, info in Settings.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, Section):
+            for inner, inner_info in info.annotation.model_fields.items():
+                yield f"{name}__{inner}".upper(), inner_info
+        else:
+            yield name.upper(), info
+
+
+def load_settings(env_file: Path, environment: Mapping[str, str]) -> Settings:
+    """Read and validate all settings.
+
+    `env_file` need not exist. Raises `SettingsError` naming the first setting that is unknown or out of range.
+    """
+    known = {name for name, _ in setting_fields()}
+    values: dict[str, str] = {}
+    if env_file.is_file():
+        for key, value in dotenv_values(env_file, interpolate=False).items():
+            if key.upper() not in known:
+                raise _unknown(key, known, str(env_file.name))
+            values[key.upper()] = value or ""
+    for key, value in environment.items():
+        if key.upper() in known:
+            values[key.upper()] = value
+        elif _looks_like_ours(key.upper(), known):
+            raise _unknown(key, known, "环境变量")
+    try:
+        return Settings.model_validate(_nested(values))
+    except ValidationError as error:
+        raise SettingsError(_sentence(error.errors()[0])) from error
+
+
+def _nested(values: Mapping[str, str]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for key, value in values.items():
+        *sections, name = key.lower().split("__")
+        branch = tree
+        for section in sections:
+            branch = branch.setdefault(section, {})
+        # An empty line in .env means "not set", as in .env.example.
+        if value != "":
+            branch[name] = value
+    return tree
+
+
+def _looks_like_ours(key: str, known: set[str]) -> bool:
+    """Tell a misspelt setting from one of the many variables of a shell that have nothing to do with us."""
+    section, separator, _ = key.partition("__")
+    if separator:
+        sections = {name.partition("__")[0] for name in known if "__" in name}
+        return section in sections or bool(difflib.get_close_matches(key, known, n=1, cutoff=0.85))
+    distinctive = [name for name in known if "_" in name and "__" not in name]
+    return bool(difflib.get_close_matches(key, distinctive, n=1, cutoff=0.85))
+
+
+def _unknown(key: str, known: set[str], where: str) -> SettingsError:
+    near = difflib.get_close_matches(key.upper(), known, n=1, cutoff=0.6)
+    hint = f"，是不是想写 {near[0]}" if near else "，全部设置见 .env.example"
+    return SettingsError(f"{where}里有不认识的设置 {key}{hint}。请改正后再启动。")
+
+
+_REASONS = {
+    "greater_than_equal": "不能小于 {ge}",
+    "less_than_equal": "不能大于 {le}",
+    "int_parsing": "要填整数",
+    "int_from_float": "要填整数",
+    "float_parsing": "要填数字",
+    "literal_error": "只能是 {expected}",
+    "enum": "只能是 {expected}",
+    "extra_forbidden": "没有这个设置",
+}
+
+
+def _sentence(error: ErrorDetails) -> str:
+    name = "__".join(str(part) for part in error["loc"] if isinstance(part, str)).upper()
+    context: dict[str, Any] = dict(error.get("ctx") or {})
+    if error["type"] == "value_error":
+        reason = str(context.get("error", error["msg"]))
+        if any("\u4e00" <= character <= "\u9fff" for character in reason):
+            return f"设置不对：{reason}。请改正后再启动。"
+        return f"设置 {name} 的格式不对，列表请写成 a,b 或 [\"a\", \"b\"]。请改正后再启动。"
+    reason = _REASONS.get(error["type"], "格式不对").format_map(_Context(context))
+    return f"设置 {name} 的值不对：{reason}。请改正后再启动。"
+
+
+class _Context(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return "规定的值"
