@@ -60,9 +60,7 @@ def _integer(value: object) -> int:
         return 0
 
 
-async def fetch(
-    bot: Bot, file: UploadedFile, group_id: int | None, user_id: int, target: Path, max_bytes: int
-) -> None:
+async def fetch(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int, target: Path, max_bytes: int) -> None:
     """Get the bytes of `file` into `target`, by the first way that works.
 
     Raises `DownloadFailed` when none does, with the sentence of the last failure; `DocumentRejected` when too large.
@@ -86,10 +84,10 @@ async def _addresses(bot: Bot, file: UploadedFile, group_id: int | None, user_id
         yield file.url
     if url := await _link(bot, file, group_id, user_id, file.file_id):
         yield url
-    if group_id is not None and (fresh := await _fresh_id(bot, file, group_id)):
-        # After a restart NapCat no longer knows the ids it gave out; the group's list gives new ones.
-        if url := await _link(bot, file, group_id, user_id, fresh):
-            yield url
+    # After a restart NapCat no longer knows the ids it gave out; the group's list gives new ones.
+    fresh = await _fresh_id(bot, file, group_id) if group_id is not None else ""
+    if fresh and (url := await _link(bot, file, group_id, user_id, fresh)):
+        yield url
 
 
 async def _link(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int, file_id: str) -> str:
@@ -116,7 +114,9 @@ async def _fresh_id(bot: Bot, file: UploadedFile, group_id: int) -> str:
         logger.warning(f"the files of group {group_id} cannot be listed: {error!r}")
         return ""
     for entry in (data or {}).get("files") or []:
-        same = entry.get("file_name") == file.name and _integer(entry.get("file_size") or entry.get("size")) == file.size
+        same = (
+            entry.get("file_name") == file.name and _integer(entry.get("file_size") or entry.get("size")) == file.size
+        )
         if same and entry.get("file_id") != file.file_id:
             return str(entry.get("file_id") or "")
     return ""

@@ -27,7 +27,8 @@ def ingest_text(result: IngestResult) -> str:
         case IngestStatus.INDEXED:
             return f"{name}已入库，{result.chunks} 块，用时 {result.seconds:.1f} 秒。"
         case IngestStatus.UPDATED:
-            return f"{name}已更新为第 {result.version} 版并入库，{result.chunks} 块，用时 {result.seconds:.1f} 秒，旧版不再使用。"
+            seconds = f"用时 {result.seconds:.1f} 秒"
+            return f"{name}已更新为第 {result.version} 版，已入库 {result.chunks} 块，{seconds}，旧版不再使用。"
         case IngestStatus.DUPLICATE:
             return f"{name}已存在，内容相同，没有重复入库（编号 {result.number}）。"
         case IngestStatus.IN_PROGRESS:

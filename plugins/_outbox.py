@@ -54,7 +54,7 @@ class Chat:
         return target
 
 
-class _Refused(Exception):  # noqa: N818 - not an error: the next form is tried
+class _Refused(Exception):
     """QQ did not take this form."""
 
 

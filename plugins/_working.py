@@ -1,7 +1,7 @@
 """A sign that the bot is at work, when something takes longer than people wait without wondering."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from nonebot import logger
@@ -16,7 +16,7 @@ _REACTION = 424
 
 
 @asynccontextmanager
-async def working(show: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def working(show: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
     """Call `show` if the block takes longer than two seconds. Showing never fails the work."""
 
     async def later() -> None:

@@ -25,7 +25,9 @@ talk = on_message(rule=to_me(), priority=90, block=True)
 
 
 @ask.handle()
-async def _(event: MessageEvent, speaker: Speaking, answering: Answering, text: Annotated[Message, CommandArg()]) -> None:
+async def _(
+    event: MessageEvent, speaker: Speaking, answering: Answering, text: Annotated[Message, CommandArg()]
+) -> None:
     await _answer(event, text, speaker, answering)
 
 
@@ -42,7 +44,9 @@ async def _answer(event: MessageEvent, message: Message, speaker: Speaker, answe
     question = _question(event, message)
     if not question:
         has_picture = any(segment.type == "image" for segment in message)
-        await speaker.reply("我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。")
+        await speaker.reply(
+            "我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。"
+        )
         return
     if len(question) > _MAX_QUESTION_CHARS:
         await speaker.reply(f"问题太长，超过 {_MAX_QUESTION_CHARS} 字了，请精简一下，或把长文字存成文件发给我。")

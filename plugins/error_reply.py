@@ -26,5 +26,7 @@ async def tell(bot: Bot, event: MessageEvent, exception: Exception | None) -> No
     number = secrets.token_hex(3)
     logger.opt(exception=exception).error(f"failure {number}")
     await outbox.send(
-        chat_of(bot, event), f"出错了，这条没处理成，请稍后再试；一直这样就把编号 {number} 告诉管理员。", event.message_id
+        chat_of(bot, event),
+        f"出错了，这条没处理成，请稍后再试；一直这样就把编号 {number} 告诉管理员。",
+        event.message_id,
     )

@@ -15,7 +15,6 @@ from plugins._speaker import Speaker, Speaking, asked_knowledge, member_role, sh
 from plugins._subcommands import split_subcommand
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
-from services.rag import place
 from services.roles import Action, Place
 from services.session import Collection
 
@@ -135,7 +134,8 @@ async def _search(_knowledge: KnowledgeService, collection: Collection, rest: st
     if not found:
         return f"没有找到和「{shortened(rest, 30)}」有关的资料。"
     return "\n".join(
-        f"〔{reference.number}〕{shortened(place(reference), 40)}\n{shortened(reference.text, 90)}" for reference in found
+        f"〔{reference.number}〕{shortened(reference.place, 40)}\n{shortened(reference.text, 90)}"
+        for reference in found
     )
 
 
@@ -153,7 +153,7 @@ async def _chosen_elsewhere(speaker: Speaker) -> str:
 
 
 async def _add(speaker: Speaker, knowledge: KnowledgeService, rest: str) -> str:
-    title, _, body = rest.partition("\n") if "\n" in rest.split(" ")[0] else rest.partition(" ")
+    title, _, body = rest.partition("\n") if "\n" in rest.split(" ", maxsplit=1)[0] else rest.partition(" ")
     if not body.strip():
         return "请写上标题和正文，例如 /kb add 报销时间 每周三下午办理报销。"
     session = speaker.session

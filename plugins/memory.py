@@ -15,7 +15,9 @@ from plugins._subcommands import split_subcommand
 from services.memory.service import MemoryService
 from services.roles import Action
 
-__plugin_meta__ = PluginMetadata("记忆", "查看、总结、清空对话记忆", "/memory status、/memory show……", type="application")
+__plugin_meta__ = PluginMetadata(
+    "记忆", "查看、总结、清空对话记忆", "/memory status、/memory show……", type="application"
+)
 
 _WORDS: Mapping[str, Action] = {
     "status": Action.MEMORY_STATUS,

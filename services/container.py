@@ -1,6 +1,6 @@
 """The whole product, opened and closed: the only place that knows who needs whom."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class Services:
 
 
 @asynccontextmanager
-async def open_services(settings: Settings) -> AsyncIterator[Services]:
+async def open_services(settings: Settings) -> AsyncGenerator[Services]:
     """Open everything in order and close it in reverse. Work that a former process left is taken up.
 
     Raises `ServiceError` with a sentence for the operator when something cannot be opened.

@@ -1,7 +1,7 @@
 """The records' database: one async engine, migrated at opening. The only file that knows which SQL database it is."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,13 @@ class Database:
         self._writing = asyncio.Lock()
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[AsyncSession]:
+    async def reading(self) -> AsyncGenerator[AsyncSession]:
         """A session whose changes are thrown away."""
         async with self._sessions() as session:
             yield session
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[AsyncSession]:
+    async def writing(self) -> AsyncGenerator[AsyncSession]:
         """A session that is committed when the block ends, and rolled back when it raises."""
         async with self._writing, self._sessions() as session, session.begin():
             yield session

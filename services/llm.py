@@ -59,7 +59,7 @@ class ChatModel:
         try:
             async with asyncio.timeout(self._deadline_s):
                 return await runnable.ainvoke(prompt)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             # The true boundary to a foreign service: what its client raises on odd answers is not a closed set.
             raise _model_error(error) from error
 

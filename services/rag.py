@@ -1,8 +1,8 @@
 """The retrieval-augmented chain of the specification, with memory. The only file that uses RunnableWithMessageHistory.
 
-    input ─► retrieve ─► references ─► {context} ┐
-    session history ──────────────► {chat_history} ├─► prompt ─► model ─► answer ─► history
-    input ──────────────────────────────► {input} ┘
+input ─► retrieve ─► references ─► {context} ┐
+session history ──────────────► {chat_history} ├─► prompt ─► model ─► answer ─► history
+input ──────────────────────────────► {input} ┘
 """
 
 import secrets
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, merge_message_runs
+from langchain_core.messages import AIMessage, BaseMessage, merge_message_runs
+from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
@@ -48,12 +49,12 @@ class RagChain:
             )
             # Several services accept one system message only, at the very beginning.
             | RunnablePassthrough.assign(
-                answer=prompts.answer | merge_message_runs() | RunnableLambda(model.reply, name="model")
+                answer=prompts.answer | RunnableLambda(_one_system_message) | RunnableLambda(model.reply, name="model")
             )
         )
         self._chain = RunnableWithMessageHistory(
             chain,
-            lambda history: history,
+            _given_history,
             input_messages_key="input",
             history_messages_key="chat_history",
             output_messages_key="answer",
@@ -81,21 +82,18 @@ class RagChain:
         return await self._retriever.retrieve(values["collection"], values["input"], self._top_k)
 
 
+def _one_system_message(prompt: PromptValue) -> list[BaseMessage]:
+    return merge_message_runs(prompt.to_messages())
+
+
+def _given_history(history: TurnHistory) -> TurnHistory:
+    return history
+
+
 def format_references(references: Sequence[Reference], fence: str) -> str:
     """The references as the model sees them. Every one begins with the boundary, so that no text can pose as one."""
     if not references:
         return _NOTHING
     return "\n".join(
-        f"{fence} 资料〔{reference.number}〕 {place(reference)}\n{reference.text}" for reference in references
+        f"{fence} 资料〔{reference.number}〕 {reference.place}\n{reference.text}" for reference in references
     )
-
-
-def place(reference: Reference) -> str:
-    """Where a passage stands, on one line: file, then page or heading path.
-
-    >>> place(Reference(1, 4, "手册.pdf", 1, 3, "", "…", 0.9))
-    '手册.pdf 第3页'
-    """
-    if reference.page is not None:
-        return f"{reference.name} 第{reference.page}页"
-    return f"{reference.name} · {reference.heading}" if reference.heading else reference.name

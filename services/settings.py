@@ -266,7 +266,7 @@ def _sentence(error: ErrorDetails) -> str:
         reason = str(context.get("error", error["msg"]))
         if any("\u4e00" <= character <= "\u9fff" for character in reason):
             return f"设置不对：{reason}。请改正后再启动。"
-        return f"设置 {name} 的格式不对，列表请写成 a,b 或 [\"a\", \"b\"]。请改正后再启动。"
+        return f'设置 {name} 的格式不对，列表请写成 a,b 或 ["a", "b"]。请改正后再启动。'
     reason = _REASONS.get(error["type"], "格式不对").format_map(_Context(context))
     return f"设置 {name} 的值不对：{reason}。请改正后再启动。"
 

@@ -20,7 +20,9 @@ _BEFORE_WEIGHT = 0.15
 _PASSAGE_WEIGHT = 0.2
 # A second quotation must be nearly as good as the first, or it only distracts.
 _SECOND_SHARE = 0.8
-_ASKS_NUMBER = re.compile(r"多少|几|何时|什么时候|哪年|哪天|日期|时间|多久|多长|多大|多远|多高|价格|费用|电话|how many|how much|when", re.I)
+_ASKS_NUMBER = re.compile(
+    r"多少|几|何时|什么时候|哪年|哪天|日期|时间|多久|多长|多大|多远|多高|价格|费用|电话|how many|how much|when", re.I
+)
 _HAS_NUMBER = re.compile(r"\d|[一二三四五六七八九十百千万]+[年月日天元个人次点]")
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；;\n])")
 

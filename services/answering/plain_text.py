@@ -38,6 +38,8 @@ def _plain_line(line: str) -> str:
     if match := _TABLE_ROW.match(line):
         line = "，".join(cell.strip() for cell in match.group(1).split("|") if cell.strip())
     line = _BULLET.sub(r"\1· ", line)
-    line = _LINK.sub(lambda match: match.group(1) if match.group(1) == match.group(2) else " ".join(match.groups()), line)
+    line = _LINK.sub(
+        lambda match: match.group(1) if match.group(1) == match.group(2) else " ".join(match.groups()), line
+    )
     line = _CODE.sub(r"\1", line)
     return _BOLD.sub(r"\2", line)

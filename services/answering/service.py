@@ -8,7 +8,7 @@ from services.answering.models import Answer, AnswerKind, Source
 from services.answering.plain_text import plain_text
 from services.errors import ModelError, SearchIndexError
 from services.memory.service import MemoryService, Turn
-from services.rag import RagAnswer, RagChain, place
+from services.rag import RagAnswer, RagChain
 from services.retrieval.models import Retrieval
 from services.retrieval.retriever import Retriever
 from services.session import Collection
@@ -77,7 +77,7 @@ def _written(written: RagAnswer, notice: str) -> Answer:
     references = {reference.number: reference for reference in written.retrieval.references}
     text, used = normalise_citations(plain_text(written.text), references)
     shown = used or list(references)
-    sources = tuple(Source(number, place(references[number])) for number in shown)
+    sources = tuple(Source(number, references[number].place) for number in shown)
     return Answer(AnswerKind.WRITTEN, text, sources, cited=bool(used), notice=notice)
 
 
@@ -87,7 +87,7 @@ def excerpt_answer(question: str, retrieval: Retrieval) -> Answer:
     if not chosen:
         return Answer(AnswerKind.NOTHING_FOUND, _nothing_found(retrieval), notice=retrieval.degraded)
     text = "\n\n".join(f"「{quote.text}」〔{number}〕" for number, quote in enumerate(chosen, start=1))
-    sources = tuple(Source(number, place(quote.reference)) for number, quote in enumerate(chosen, start=1))
+    sources = tuple(Source(number, quote.reference.place) for number, quote in enumerate(chosen, start=1))
     return Answer(AnswerKind.EXCERPT, f"原文摘录：\n{text}", sources, notice=retrieval.degraded)
 
 

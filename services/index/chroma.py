@@ -64,8 +64,8 @@ class ChromaStore:
                 include=["metadatas", "distances"],
             )
             metadatas, distances = found["metadatas"], found["distances"]
-            assert metadatas is not None
-            assert distances is not None
+            if metadatas is None or distances is None:
+                raise RuntimeError("Chroma left out what it was asked for")
             visible = [
                 Neighbour(chunk_id, 1.0 - distance)
                 for chunk_id, metadata, distance in zip(found["ids"][0], metadatas[0], distances[0], strict=True)

@@ -63,9 +63,7 @@ class LexicalStore:
 
     def add(self, collection: str, chunks: Iterable[IndexedChunk]) -> None:
         """Store chunks, replacing those of the same id, in one transaction."""
-        connection = self._connect(collection, create=True)
-        assert connection is not None
-        with connection:
+        with self._created(collection) as connection:
             for chunk in chunks:
                 self._remove(connection, "chunk_id = ?", (chunk.chunk_id,))
                 cursor = connection.execute(
@@ -175,15 +173,16 @@ class LexicalStore:
     def _path(self, collection: str) -> Path:
         return self._directory / f"{_checked(collection)}.sqlite3"
 
-    def _connect(self, collection: str, *, create: bool = False) -> sqlite3.Connection | None:
+    def _connect(self, collection: str) -> sqlite3.Connection | None:
+        return self._created(collection) if collection in self._open or self._path(collection).exists() else None
+
+    def _created(self, collection: str) -> sqlite3.Connection:
         if (connection := self._open.get(collection)) is not None:
             self._open.move_to_end(collection)
             return connection
         path = self._path(collection)
-        if not create and not path.exists():
-            return None
         self._directory.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, check_same_thread=False, cached_statements=64)
+        connection = sqlite3.connect(path, cached_statements=64)
         connection.execute("PRAGMA journal_mode=WAL")
         # A killed process loses nothing in WAL; what a power cut may take, the interrupted build writes again,
         # because the record that makes a document visible is in another, fully synchronous database.

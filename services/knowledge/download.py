@@ -46,7 +46,7 @@ class _PublicResolver(AbstractResolver):
 
 def _is_public(address: str) -> bool:
     try:
-        parsed = ipaddress.ip_address(address.split("%")[0])
+        parsed = ipaddress.ip_address(address.split("%", maxsplit=1)[0])
     except ValueError:
         return False
     mapped = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 from services.errors import DocumentRejected, SearchIndexError, ServiceError
 from services.index.models import IndexedChunk, SearchIndex
@@ -86,7 +87,7 @@ class KnowledgeService:
 
     async def close(self) -> None:
         """Stop building; what is unfinished goes on at the next start."""
-        tasks = [*(build.task for build in self._builds.values()), *self._background]
+        tasks: list[asyncio.Task[Any]] = [*(build.task for build in self._builds.values()), *self._background]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -156,7 +157,7 @@ class KnowledgeService:
     async def load_directory(
         self, collection: str, directory: Path, group_id: int | None, user_id: int
     ) -> AsyncIterator[IngestResult]:
-        """Take in every file below a directory of this machine, in order of name (the specification's load_document)."""
+        """Take in every file below a directory of this machine, by name (the specification's load_document)."""
         paths = await asyncio.to_thread(lambda: sorted(path for path in directory.rglob("*") if path.is_file()))
         for path in paths:
             if reason := self.refusal(path.name, (await asyncio.to_thread(path.stat)).st_size):

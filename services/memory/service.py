@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -91,7 +91,7 @@ class MemoryService:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     @asynccontextmanager
-    async def turn(self, session_id: str, user_id: int, question: str) -> AsyncIterator[Turn]:
+    async def turn(self, session_id: str, user_id: int, question: str) -> AsyncGenerator[Turn]:
         """One turn, alone in its session; further ones wait in the order they came.
 
         The question is in the log before the block runs. If the block raises or stores nothing, it is marked failed
@@ -126,9 +126,7 @@ class MemoryService:
     async def recent(self, session_id: str) -> list[Exchange]:
         """The specification's light history: the last messages as spoken, without summaries."""
         turns = await self._records.recent(session_id, max(1, self._rules.recent_shown // 2))
-        return [
-            Exchange(turn.user_id, turn.question, turn.answer, turn.state == TurnState.FAILED) for turn in turns
-        ]
+        return [Exchange(turn.user_id, turn.question, turn.answer, turn.state == TurnState.FAILED) for turn in turns]
 
     async def summary(self, session_id: str) -> str:
         """The summaries in the working history, as text; empty when there are none."""
@@ -201,4 +199,4 @@ def complete_summary(lines: list[str], summary: str) -> str:
     lost = lost_facts("\n".join(lines), summary)
     if not lost:
         return summary
-    return summary + _VERBATIM + "\n".join(f"- {clause}" for clause in clauses_with(lines, lost))
+    return summary + _VERBATIM + "\n".join(clauses_with(lines, lost))

@@ -53,9 +53,7 @@ class ConversationRecords:
             )
             start = 0 if last is None else last + 1
             for offset, message in enumerate(messages):
-                session.add(
-                    HistoryRecord(session_id=turn.session_id, position=start + offset, message=dict(message))
-                )
+                session.add(HistoryRecord(session_id=turn.session_id, position=start + offset, message=dict(message)))
             conversation = await _conversation(session, turn.session_id)
             conversation.messages_since_summary += len(messages)
 
@@ -75,9 +73,7 @@ class ConversationRecords:
                 await session.scalars(select(TurnRecord.id).where(TurnRecord.state == TurnState.PENDING))
             ).all()
             await session.execute(
-                update(TurnRecord)
-                .where(TurnRecord.id.in_(open_turns))
-                .values(state=TurnState.FAILED, ended_at=now())
+                update(TurnRecord).where(TurnRecord.id.in_(open_turns)).values(state=TurnState.FAILED, ended_at=now())
             )
             return len(open_turns)
 
@@ -118,9 +114,7 @@ class ConversationRecords:
             if present != len(ids):
                 return False
             await session.execute(delete(HistoryRecord).where(HistoryRecord.id.in_(ids)))
-            session.add(
-                HistoryRecord(session_id=session_id, position=replaced[0].position, message=dict(summary))
-            )
+            session.add(HistoryRecord(session_id=session_id, position=replaced[0].position, message=dict(summary)))
             conversation = await _conversation(session, session_id)
             conversation.messages_since_summary = 0
             return True

@@ -145,9 +145,7 @@ class DocumentRecords:
     async def clear(self, collection: str) -> list[DocumentRecord]:
         """Take every document of a collection out of sight and return them."""
         async with self._database.writing() as session:
-            found = (
-                await session.scalars(select(DocumentRecord).where(DocumentRecord.collection == collection))
-            ).all()
+            found = (await session.scalars(select(DocumentRecord).where(DocumentRecord.collection == collection))).all()
             await self._retire(session, found)
             return list(found)
 

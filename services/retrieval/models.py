@@ -37,6 +37,17 @@ class Reference:
     text: str
     score: float
 
+    @property
+    def place(self) -> str:
+        """Where the passage stands, on one line: file, then page or heading path.
+
+        >>> Reference(1, 4, "手册.pdf", 1, 3, "", "…", 0.9).place
+        '手册.pdf 第3页'
+        """
+        if self.page is not None:
+            return f"{self.name} 第{self.page}页"
+        return f"{self.name} · {self.heading}" if self.heading else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:

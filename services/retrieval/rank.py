@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from services.embeddings.models import CosineScale
-from services.index.models import Hit, SearchResult
+from services.index.models import SearchResult
 from services.index.tokens import exact_terms
 from services.retrieval.models import Candidate
 

@@ -53,12 +53,8 @@ class Retriever:
         accepted = [item for item in candidates if item.accepted][:top_k]
         return Retrieval(
             status=_status(candidates, accepted),
-            references=tuple(
-                _reference(number, item, documents) for number, item in enumerate(accepted, start=1)
-            ),
-            nearest=tuple(
-                dict.fromkeys(documents[item.hit.chunk.build_id].name for item in candidates)
-            )[:_NEAREST],
+            references=tuple(_reference(number, item, documents) for number, item in enumerate(accepted, start=1)),
+            nearest=tuple(dict.fromkeys(documents[item.hit.chunk.build_id].name for item in candidates))[:_NEAREST],
             candidates=tuple(candidates),
             term_weights=term_weights(result.document_frequency, result.chunk_count),
             degraded=degraded,
@@ -67,9 +63,7 @@ class Retriever:
     async def search(self, collection: str, words: str, limit: int) -> tuple[Reference, ...]:
         """Passages for a look-up by hand, best first, whether or not the gate would let them into an answer."""
         found = await self.retrieve(collection, words, limit)
-        documents = await self._records.visible(
-            collection, {item.hit.chunk.build_id for item in found.candidates}
-        )
+        documents = await self._records.visible(collection, {item.hit.chunk.build_id for item in found.candidates})
         best = [
             item
             for item in found.candidates

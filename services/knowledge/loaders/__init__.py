@@ -1,0 +1,46 @@
+"""Document loaders: a format is one function from a path to sections, and one line in LOADERS.
+
+Loaders are CPU-bound and meet hostile files: they run only in the parse subprocess (`services.knowledge.parsing`).
+A loader raises DocumentRejected where it knows the reason; anything else it raises counts as a damaged file.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from services.knowledge.models import Section
+
+Loader = Callable[[Path], Iterable[Section]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Where the loader of a format is, and what a file of that format must contain.
+
+    `module` is a module of this package with a function `load`; it is imported on first use, because each pulls in a
+    library of its own. `signature` must occur in the first 1,024 bytes (PDF allows leading bytes). `archive_folder`
+    makes the format a zip archive with that folder inside. A format with neither is text.
+    """
+
+    module: str
+    signature: bytes = b""
+    archive_folder: str = ""
+
+    def loader(self) -> Loader:
+        """The loader function of this format."""
+        return import_module(f"{__name__}.{self.module}").load
+
+
+LOADERS: dict[str, Format] = {
+    "pdf": Format("pdf", signature=b"%PDF-"),
+    "docx": Format("docx", archive_folder="word/"),
+    "pptx": Format("pptx", archive_folder="ppt/"),
+    "xlsx": Format("xlsx", archive_folder="xl/"),
+    "txt": Format("text"),
+    "md": Format("markdown"),
+    "markdown": Format("markdown"),
+    "csv": Format("csv"),
+    "html": Format("html"),
+    "htm": Format("html"),
+}

@@ -1,0 +1,95 @@
+"""Bytes of a text file to a string, for the encodings that Chinese users send."""
+
+import codecs
+import unicodedata
+
+from services.knowledge.rejections import Rejection, rejected
+
+# UTF-32 LE begins with the UTF-16 LE mark, so the longer marks come first.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE_CHARS = 20_000
+# A wrong byte order still turns about a third of Chinese text into common characters; real text is nearly all common.
+_PLAUSIBLE_SHARE = 0.85
+_DAMAGED_SHARE = 0.02
+_CONTROL_SHARE = 0.02
+_REPLACEMENT = "\ufffd"
+
+
+def decode(data: bytes) -> str:
+    """The text of a file in UTF-8, UTF-16, UTF-32 or GB18030 (which contains GBK and GB2312).
+
+    A byte order mark decides; else NUL bytes mean UTF-16; else UTF-8 where it fits, else GB18030. A few damaged or
+    cut-off characters (2 %) are shown as U+FFFD instead of changing the encoding of the whole file. Raises
+    DocumentRejected (not text) for binary data. Big5 is not recognised: short Big5 texts are also valid GB18030.
+    """
+    if not data:
+        return ""
+    text = _decode(data)
+    sample = text[:_SAMPLE_CHARS]
+    if sum(_is_control(character) for character in sample) > _CONTROL_SHARE * len(sample):
+        raise rejected(Rejection.NOT_TEXT, "too many control characters")
+    return text
+
+
+def _decode(data: bytes) -> str:
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _mostly_valid(data[len(mark) :], encoding)
+    if b"\0" in data:
+        return _utf16_without_mark(data, _PLAUSIBLE_SHARE)
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    for encoding in ("utf-8", "gb18030"):
+        text = data.decode(encoding, errors="replace")
+        damaged = text.count(_REPLACEMENT)
+        # A short text may end in half a character, which is more than 2 % of it.
+        if damaged <= max(1, _DAMAGED_SHARE * sum(character > "\x7f" for character in text)) and _plausible(text) > 0.5:
+            return text
+    return _utf16_without_mark(data, 0.95)
+
+
+def _mostly_valid(data: bytes, encoding: str) -> str:
+    text = data.decode(encoding, errors="replace")
+    if text.count(_REPLACEMENT) > max(1, _DAMAGED_SHARE * len(text)):
+        raise rejected(Rejection.NOT_TEXT, f"byte order mark of {encoding}, but not valid")
+    return text
+
+
+def _utf16_without_mark(data: bytes, threshold: float) -> str:
+    texts = [data.decode(encoding, errors="replace") for encoding in ("utf-16-le", "utf-16-be")]
+    best = max(texts, key=_plausible)
+    if _plausible(best) < threshold:
+        raise rejected(Rejection.NOT_TEXT, "binary data")
+    return best
+
+
+def _plausible(text: str) -> float:
+    sample = text[:_SAMPLE_CHARS]
+    return sum(_is_common(character) for character in sample) / len(sample) if sample else 0.0
+
+
+def _is_common(character: str) -> bool:
+    """Whether a character is one that Chinese and English texts are made of."""
+    return (
+        " " <= character <= "~"
+        or character in "\t\r\n"
+        or "\u4e00" <= character <= "\u9fff"
+        or "\u3000" <= character <= "\u30ff"
+        or "\uff00" <= character <= "\uffef"
+        or "\u00a0" <= character <= "\u00ff"
+        or "\u2010" <= character <= "\u2027"
+    )
+
+
+def _is_control(character: str) -> bool:
+    # Ctrl-Z ends some DOS files and form feeds separate pages; neither makes a file binary.
+    return character not in "\t\r\n\f\v\x1a" and unicodedata.category(character) == "Cc"

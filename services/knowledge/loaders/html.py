@@ -1,0 +1,137 @@
+"""Web pages: headings, text and tables, without scripts and navigation."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from services.knowledge.loaders.decoding import decode
+from services.knowledge.loaders.outline import Outline
+from services.knowledge.models import Section
+
+_DROPPED = {
+    "script", "style", "nav", "noscript", "template", "svg", "iframe", "object", "canvas", "head",
+    "button", "select", "textarea", "-comment",
+}  # fmt: skip
+_INLINE = {
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
+    "kbd", "label", "mark", "q", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt",
+    "u", "var", "wbr",
+}  # fmt: skip
+_DROPPED_INLINE = {"rt", "rp"}
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+# https://html.spec.whatwg.org/multipage/parsing.html#prescan-a-byte-stream-to-determine-its-encoding
+_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_PRESCAN_BYTES = 4096
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+
+
+def load(path: Path) -> Iterator[Section]:
+    """Sections by h1 to h6; the page's title is the top heading where there is no h1."""
+    tree = LexborHTMLParser(decode_html(path.read_bytes()))
+    outline = Outline()
+    title = tree.css_first("title")
+    if title is not None and tree.css_first("h1") is None:
+        yield from outline.heading(1, title.text())
+    if tree.body is not None:
+        yield from _walk(tree.body, outline)
+    yield from outline.close()
+
+
+def decode_html(data: bytes) -> str:
+    """Text of a page: byte order mark, then the charset it declares if its bytes fit, then as plain text files."""
+    declared = _META_CHARSET.search(data[:_PRESCAN_BYTES])
+    if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        name = declared[1].decode("ascii").lower()
+        try:
+            # Browsers read gb2312 and gbk as their superset. A page that declares UTF-16 in ASCII bytes is not UTF-16.
+            return data.decode("gb18030" if name in ("gb2312", "gbk", "x-gbk") else name)
+        except (LookupError, UnicodeDecodeError):
+            pass
+    return decode(data)
+
+
+def _walk(root: LexborNode, outline: Outline) -> Iterator[Section]:
+    """Feed the outline from the nodes in order, with a stack: nesting depth is the file's choice."""
+    line: list[str] = []
+
+    def end_line() -> None:
+        if text := _SPACE.sub(" ", "".join(line)).strip():
+            outline.line(text)
+        line.clear()
+
+    # A node, or None where a block ends.
+    stack: list[LexborNode | None] = [root]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            end_line()
+            continue
+        tag = node.tag or ""
+        if tag == "-text":
+            line.append(node.text(deep=False))
+        elif tag in _DROPPED or tag in _DROPPED_INLINE or (tag != "body" and "hidden" in node.attributes):
+            continue
+        elif tag in _HEADINGS:
+            end_line()
+            yield from outline.heading(_HEADINGS[tag], _flat_text(node))
+        elif tag == "pre":
+            end_line()
+            outline.line(f"```\n{node.text().strip(chr(10))}\n```")
+        elif tag == "table" and (rows := _rows(node)):
+            end_line()
+            yield from outline.table(rows)
+        elif tag == "br":
+            end_line()
+        elif tag == "img":
+            line.append(node.attributes.get("alt") or "")
+        else:
+            if tag not in _INLINE:
+                end_line()
+                stack.append(None)
+            if tag == "li":
+                line.append("- ")
+            stack.extend(reversed(list(_children(node))))
+
+
+def _children(node: LexborNode) -> Iterator[LexborNode]:
+    child = node.first_child
+    while child is not None:
+        yield child
+        child = child.next
+
+
+def _rows(table: LexborNode) -> list[list[str]]:
+    """The cells of a data table; empty for a layout table (one column, or tables or headings inside)."""
+    if table.css_first("table table, h1, h2, h3, h4, h5, h6") is not None:
+        return []
+    rows = [
+        [text for cell in _children(row) if cell.tag in ("td", "th") for text in _spanned(cell)]
+        for row in table.css("tr")
+    ]
+    caption = table.css_first("caption")
+    if caption is not None:
+        rows.insert(0, [_flat_text(caption)])
+    return rows if any(len(row) > 1 for row in rows) else []
+
+
+def _spanned(cell: LexborNode) -> list[str]:
+    span = cell.attributes.get("colspan") or "1"
+    # The standard clamps colspan to 1000; a bomb would use all of it in every cell.
+    return [_flat_text(cell), *[""] * (min(100, int(span)) - 1 if span.isascii() and span.isdigit() else 0)]
+
+
+def _flat_text(node: LexborNode) -> str:
+    parts: list[str] = []
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        tag = current.tag or ""
+        if tag == "-text":
+            parts.append(current.text(deep=False))
+        elif tag not in _DROPPED and tag not in _DROPPED_INLINE:
+            if tag not in _INLINE:
+                parts.append(" ")
+            stack.extend(reversed(list(_children(current))))
+    return _SPACE.sub(" ", "".join(parts)).strip()

@@ -1,0 +1,97 @@
+"""The path of headings while a document is read from top to bottom."""
+
+from collections.abc import Iterator
+
+from services.knowledge.models import Section
+
+_MAX_TITLE_CHARS = 100
+
+
+class Outline:
+    """Turns a stream of headings, lines and tables into sections that carry their heading path.
+
+    Lines under one heading become one section. A heading with nothing under it becomes a section of its own text, so
+    that no heading is lost. Each method yields the sections that are complete by then; call `close` at the end.
+    """
+
+    def __init__(self, page: int | None = None) -> None:
+        self._page = page
+        self._path: list[tuple[int, str]] = []
+        self._lines: list[str] = []
+        self._bare = False
+
+    def heading(self, level: int, title: str) -> Iterator[Section]:
+        """Enter a heading; level 1 is the top. Deeper or equal levels above it are left.
+
+        More than 100 characters are a paragraph that somebody gave a heading's style: they become a line.
+        """
+        title = " ".join(title.split())
+        if not title:
+            return
+        if len(title) > _MAX_TITLE_CHARS:
+            self.line(title)
+            return
+        deeper = bool(self._path) and level > self._path[-1][0]
+        yield from self._flush(keep_bare=deeper)
+        while self._path and self._path[-1][0] >= level:
+            self._path.pop()
+        self._path.append((level, title))
+        self._bare = True
+
+    def line(self, text: str) -> None:
+        """Add a line (or several, with newlines) under the current heading."""
+        self._lines.append(text)
+
+    def table(self, rows: list[list[str]]) -> Iterator[Section]:
+        """Add a table under the current heading; rows are lists of cells, the first is the header."""
+        sections = list(table_sections(rows, self._page, self._titles()))
+        if sections:
+            yield from self._flush(keep_bare=True)
+            self._bare = False
+            yield from sections
+
+    def turn_page(self, page: int) -> Iterator[Section]:
+        """Go to another page under the same headings."""
+        yield from self._flush(keep_bare=True)
+        self._page = page
+
+    def close(self) -> Iterator[Section]:
+        """End the document."""
+        yield from self._flush(keep_bare=False)
+
+    def _titles(self) -> tuple[str, ...]:
+        return tuple(title for _, title in self._path)
+
+    def _flush(self, *, keep_bare: bool) -> Iterator[Section]:
+        text = "\n".join(self._lines).strip("\n")
+        self._lines = []
+        if text.strip():
+            self._bare = False
+            yield Section(text, self._page, self._titles())
+        elif self._bare and not keep_bare:
+            yield Section(self._path[-1][1], self._page, self._titles())
+
+
+def table_sections(rows: list[list[str]], page: int | None = None, heading: tuple[str, ...] = ()) -> Iterator[Section]:
+    """The sections of a table: its captions as text, then the table with its first row as header.
+
+    Rows that hold a single cell above a wider header are captions (a merged title row). Empty rows and columns at the
+    end are dropped; line breaks inside a cell become spaces.
+    """
+    filled = [cells for row in rows if any(cells := [" ".join(cell.split()) for cell in row])]
+    width = max((sum(map(bool, row)) for row in filled), default=0)
+    start = 0
+    while start < len(filled) and sum(map(bool, filled[start])) == 1 < width:
+        start += 1
+    captions, body = filled[:start], filled[start:]
+    if len(body) < 2:
+        captions, body = filled, []
+    if captions:
+        yield Section("\n".join(map(_join, captions)), page, heading)
+    if body:
+        yield Section("\n".join(map(_join, body[1:])), page, heading, table=True, header=_join(body[0]))
+
+
+def _join(row: list[str]) -> str:
+    last = max((index for index, cell in enumerate(row) if cell), default=-1)
+    return " | ".join(row[: last + 1])

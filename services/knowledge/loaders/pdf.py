@@ -1,0 +1,199 @@
+"""PDF: text of each page, without running heads, with broken lines joined and bookmarks as headings."""
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unicodedata import normalize
+
+from pypdf import PasswordType, PdfReader
+from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
+from pypdf.generic import Destination
+
+from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.pdf_lines import full_width, glue, joined
+from services.knowledge.models import Section
+from services.knowledge.rejections import Rejection, rejected
+
+_LOG = logging.getLogger(__name__)
+
+# Fonts often map glyphs to Kangxi radicals (⼈ U+2F08) and ligatures; no search would find the words then.
+_LOOKALIKES = {
+    code: normalize("NFKC", chr(code)) for block in ((0x2F00, 0x2FD6), (0xFB00, 0xFB07)) for code in range(*block)
+}
+_SPACED_HANZI = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+_HANZI_PAIR = re.compile(r"(?<=[\u4e00-\u9fff])(?=[\u4e00-\u9fff])")
+_EDGE_LINES = 2
+_RECURRING_SHARE = 0.4  # odd and even pages have heads of their own, so each may be on less than half of them
+_RECURRING_PAGES = 3
+_PAGE_NUMBER = re.compile(
+    r"[-—–·\s]*(?:第|Page)?\s*(\d{1,5})\s*页?\s*(?:(?:[/共,，]|of)+\s*(?:共|第)?\s*\d{1,5}\s*页?)?[-—–·\s]*"
+)
+_FIRST_SENTENCE = re.compile(r"[^。！？；]{0,300}?[。！？；][”’」』）】》]*")
+_MAX_BOOKMARKS = 5000
+
+
+def load(path: Path) -> Iterator[Section]:
+    """A section for each page, and for each bookmark whose title stands as a line on its page.
+
+    Raises DocumentRejected for an encrypted file that an empty password does not open, a file without any text
+    (scanned), a damaged page, and streams past pypdf's limits. A file with some scanned pages is accepted.
+    """
+    try:
+        yield from _sections(PdfReader(path))
+    except LimitReachedError as error:
+        raise rejected(Rejection.ARCHIVE_BOMB, repr(error)) from error
+
+
+def _sections(reader: PdfReader) -> Iterator[Section]:
+    _unlock(reader)
+    pages = without_running_heads([_lines(reader, index) for index in range(len(reader.pages))])
+    if not pages:
+        raise rejected(Rejection.CORRUPT, "no pages")
+    if not any(pages):
+        raise rejected(Rejection.SCANNED, f"{len(pages)} pages without text")
+    bookmarks = _bookmarks(reader)
+    outline = Outline(page=1)
+    for number, blocks in enumerate(_pages_of_blocks(pages, bookmarks), start=1):
+        yield from outline.turn_page(number)
+        for level, text in blocks:
+            if level is None:
+                outline.line(text)
+            else:
+                yield from outline.heading(level, text)
+    yield from outline.close()
+
+
+def _unlock(reader: PdfReader) -> None:
+    """Open a file that is only protected against printing or copying: its user password is empty."""
+    if not reader.is_encrypted:
+        return
+    try:
+        if reader.decrypt("") is not PasswordType.NOT_DECRYPTED:
+            return
+        detail = "a password is needed"
+    except (DependencyError, NotImplementedError) as error:
+        detail = repr(error)
+    raise rejected(Rejection.ENCRYPTED, detail)
+
+
+def _lines(reader: PdfReader, index: int) -> list[str]:
+    """The lines of a page that are not blank."""
+    try:
+        text = reader.pages[index].extract_text()
+    except (MemoryError, LimitReachedError):
+        raise
+    except Exception as error:  # pypdf lets any error of its parsers through
+        raise rejected(Rejection.CORRUPT_PAGE, repr(error), page=index + 1) from error
+    return [_respaced(line) for raw in text.translate(_LOOKALIKES).splitlines() if (line := raw.strip())]
+
+
+def _respaced(line: str) -> str:
+    """A line of letter-spaced hanzi (会 议 纪 要) without the spaces."""
+    spaced = len(_SPACED_HANZI.findall(line))
+    return _SPACED_HANZI.sub("", line) if spaced > 2 and spaced > 2 * len(_HANZI_PAIR.findall(line)) else line
+
+
+def without_running_heads(pages: list[list[str]]) -> list[list[str]]:
+    """Pages without headers, footers and page numbers: lines among a page's first or last two that recur.
+
+    Lines count as the same when they differ in digits only; bare page numbers must run on with the pages.
+    """
+    edges = [{place: _key(lines[place], index) for place in _edge_places(lines)} for index, lines in enumerate(pages)]
+    counts = Counter(key for page in edges for key in set(page.values()))
+    least = max(_RECURRING_PAGES, _RECURRING_SHARE * len(pages))
+    return [
+        [line for place, line in enumerate(lines) if place not in keys or counts[keys[place]] < least]
+        for lines, keys in zip(pages, edges, strict=True)
+    ]
+
+
+def _edge_places(lines: list[str]) -> set[int]:
+    count = len(lines)
+    return {*range(min(_EDGE_LINES, count)), *range(max(0, count - _EDGE_LINES), count)}
+
+
+def _key(line: str, index: int) -> str:
+    number = _PAGE_NUMBER.fullmatch(line)
+    if number:
+        return f"page number {int(number[1]) - index}"
+    return re.sub(r"\d+", "#", "".join(line.split()))
+
+
+def _pages_of_blocks(
+    pages: list[list[str]], bookmarks: dict[int, list[tuple[int, str]]]
+) -> list[list[tuple[int | None, str]]]:
+    """For each page its paragraphs as (None, text) and headings as (level, title).
+
+    A sentence that runs over the end of a page belongs to the page where it begins.
+    """
+    result: list[list[tuple[int | None, str]]] = []
+    previous: list[str] = []
+    for index, lines in enumerate(pages):
+        blocks: list[tuple[int | None, str]] = []
+        pending: list[str] = []
+        titles = list(bookmarks.get(index, ()))
+        width = full_width(lines)
+        for line in lines:
+            matches = [place for place, (_, title) in enumerate(titles) if _compact(title) == _compact(line)]
+            if matches:
+                blocks += [(None, text) for text in joined(pending, width)]
+                pending = []
+                # Titles passed over are on no line of their own; the path still goes through them.
+                blocks += titles[: matches[0] + 1]
+                del titles[: matches[0] + 1]
+            else:
+                pending.append(line)
+        blocks += [(None, text) for text in joined(pending, width)]
+        blocks += titles
+        if result and previous and lines:
+            _carry_sentence(result[-1], blocks, glue(previous[-1], lines[0], full_width(previous)))
+        result.append(blocks)
+        previous = lines
+    return result
+
+
+def _carry_sentence(
+    before: list[tuple[int | None, str]], after: list[tuple[int | None, str]], between: str | None
+) -> None:
+    if between is None or before[-1][0] is not None or after[0][0] is not None:
+        return
+    first = after[0][1]
+    sentence = _FIRST_SENTENCE.match(first)
+    if sentence:
+        before[-1] = (None, before[-1][1] + between + sentence[0])
+        rest = first[sentence.end() :].lstrip()
+        after[:1] = [(None, rest)] if rest else []
+
+
+def _compact(text: str) -> str:
+    return "".join(text.translate(_LOOKALIKES).split())
+
+
+def _bookmarks(reader: PdfReader) -> dict[int, list[tuple[int, str]]]:
+    """Page index to the (level, title) of the bookmarks that point to it, in their order; empty where broken."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    try:
+        for level, bookmark in _flat(reader.outline):
+            index = reader.get_destination_page_number(bookmark)
+            title = (bookmark.title or "").strip()
+            if index is not None and title:
+                found.setdefault(index, []).append((level, title))
+    except (PyPdfError, KeyError, TypeError, ValueError, AttributeError) as error:
+        # Bookmarks are an extra; the text is complete without them.
+        _LOG.warning("bookmarks unreadable: %r", error)
+        return {}
+    return found
+
+
+def _flat(entries: Sequence[object]) -> Iterator[tuple[int, Destination]]:
+    stack: list[tuple[int, object]] = [(1, entry) for entry in reversed(entries)]
+    for _ in range(_MAX_BOOKMARKS):
+        if not stack:
+            return
+        level, entry = stack.pop()
+        if isinstance(entry, Destination):
+            yield level, entry
+        elif isinstance(entry, list):
+            stack.extend((level + 1, child) for child in reversed(entry))

@@ -1,0 +1,60 @@
+"""Lines of a printed page back to paragraphs."""
+
+import re
+
+_SENTENCE_END = "。！？；：!?;:…”’」』）】》"
+_GOES_ON = "，、（《「『“"
+_HYPHENS = "-\u2010\u00ad"
+# 第三条, 一、, （二）, 3., (4), ①, • and dashes begin an item of their own.
+_ITEM = re.compile(
+    r"第[〇零一二三四五六七八九十百千\d]+[章节条款编部篇]|[（(]?[一二三四五六七八九十]{1,3}[)）、.．]"
+    r"|[（(]\d{1,3}[)）]|\d{1,3}(?:\.\d{1,3})*[、)）．.]\s*\D|\d{1,3}(?:\.\d{1,3})+\s|[①-⑳•●○■◆▪·]|[-—*]\s"
+)
+_LEADERS = re.compile(r"[.·…]{4,}\s*\d*$")
+_FULL_SHARE = 0.75
+_FIRST_WIDE = "\u2e80"
+
+
+def joined(lines: list[str], width: float) -> list[str]:
+    """The paragraphs that consecutive lines make up, where `width` is that of a full line (`full_width`)."""
+    paragraphs: list[list[str]] = []
+    for index, line in enumerate(lines):
+        between = glue(lines[index - 1], line, width) if index else None
+        if between is None:
+            paragraphs.append([line])
+        else:
+            if _is_hyphenated(lines[index - 1], line):
+                paragraphs[-1][-1] = paragraphs[-1][-1][:-1]
+            paragraphs[-1] += [between, line]
+    return ["".join(parts) for parts in paragraphs]
+
+
+def glue(line: str, following: str, width: float) -> str | None:
+    """What stood between two lines before the page was set: "" or a space; None where a paragraph ended.
+
+    A paragraph ends at a sentence end, before a numbered item, and after a line that is not full, since a heading or
+    the last line of a paragraph is shorter than the column.
+    """
+    last, first = line[-1], following[0]
+    if _ITEM.match(following) or _LEADERS.search(line):
+        return None
+    if _is_hyphenated(line, following):
+        return ""
+    if last in _SENTENCE_END or (_width(line) < width and last not in _GOES_ON):
+        return None
+    return "" if last >= _FIRST_WIDE or first >= _FIRST_WIDE else " "
+
+
+def full_width(lines: list[str]) -> float:
+    """The least width that counts as a full line: three quarters of the widest tenth of the lines."""
+    widths = sorted(map(_width, lines))
+    return _FULL_SHARE * widths[int(0.9 * (len(widths) - 1))] if widths else 0.0
+
+
+def _is_hyphenated(line: str, following: str) -> bool:
+    return len(line) > 1 and line[-1] in _HYPHENS and line[-2].isalpha() and following[0].islower()
+
+
+def _width(line: str) -> int:
+    """Columns, where Chinese characters take two."""
+    return len(line) + sum(character >= _FIRST_WIDE for character in line)

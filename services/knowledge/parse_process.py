@@ -1,0 +1,155 @@
+"""The parse subprocess: reads a request from stdin, limits itself, loads one file, writes JSON lines.
+
+Every line is a list whose first item names it: `section` [page, heading, table], then its `text` pieces and `header`
+pieces; or `chunk` [ordinal, text, page, heading]; at last `end` [number of sections or chunks] or `rejected`
+[user message, detail]. A missing last line means that the process died.
+"""
+
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from services.errors import DocumentRejected
+from services.knowledge.cleaning import clean_section
+from services.knowledge.inspection import ArchiveLimits, check_content, check_type
+from services.knowledge.models import Section
+from services.knowledge.rejections import Rejection, rejected
+from services.knowledge.splitter import split
+
+_NICENESS = 10
+# Small lines keep the reader's event loop responsive: it decodes one at a time.
+_PIECE_CHARS = 32_768
+_DETAIL_CHARS = 2_000
+# XML_ERR_NO_MEMORY of libxml2 and XML_ERROR_NO_MEMORY of expat.
+_NO_MEMORY_CODES = {"lxml.etree": 2, "xml.etree.ElementTree": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the parent asks for; field names and units are those of ParseLimits. `chunk_chars` 0 means sections."""
+
+    path: str
+    file_type: str
+    cpu_s: int
+    memory_bytes: int
+    output_chars: int
+    archive_bytes: int
+    archive_ratio: int
+    archive_entries: int
+    chunk_chars: int = 0
+    overlap_chars: int = 0
+
+
+def main() -> None:
+    """Serve one request and leave."""
+    # What libraries print must not mix with the results, so stdout becomes stderr for everyone else.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", newline="\n") as results:
+        os.dup2(2, 1)
+        request = Request(**json.loads(sys.stdin.buffer.readline()))
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        _limit(request)
+        outcome = _serve(request, results)
+        print(_line(outcome), file=results, flush=True)
+
+
+def _line(values: list[object]) -> str:
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _end_with_parent() -> None:
+    """The parent never writes again, so the pipe ends only when the parent is gone."""
+    # Unbuffered: a lock of sys.stdin held here would break the interpreter's shutdown.
+    os.read(0, 1)
+    os._exit(1)
+
+
+def _limit(request: Request) -> None:
+    """Lower priority, bound memory and CPU time. Windows has none of these; the parent's wall clock remains."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415  # POSIX only
+
+    os.nice(_NICENESS)
+    with suppress(OSError):
+        # If the machine runs out of memory, Linux should end this process and not the bot.
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    for kind, wanted in (
+        (resource.RLIMIT_AS, request.memory_bytes),
+        (resource.RLIMIT_CPU, request.cpu_s),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        # macOS refuses address space limits.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (limit, limit if kind != resource.RLIMIT_CPU else hard))
+
+
+def _serve(request: Request, results: TextIO) -> list[object]:
+    """Write the sections or chunks; returns the last line."""
+    try:
+        write = _write_chunks if request.chunk_chars else _write_sections
+        return ["end", write(_sections(request), request, results)]
+    except DocumentRejected as rejection:
+        return ["rejected", rejection.user_message, rejection.detail[:_DETAIL_CHARS]]
+    except MemoryError:
+        pass
+    except Exception as error:  # noqa: BLE001  # libraries raise anything on a damaged file, and nothing is lost here
+        if not _is_out_of_memory(error):
+            damage = rejected(Rejection.CORRUPT, traceback.format_exc()[-_DETAIL_CHARS:])
+            return ["rejected", damage.user_message, damage.detail]
+    # Out of the handlers, where the traceback has let go of the memory.
+    exhausted = rejected(Rejection.OUT_OF_MEMORY)
+    return ["rejected", exhausted.user_message, exhausted.detail]
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """XML parsers report exhausted memory as a syntax error with a code of its own."""
+    return getattr(error, "code", None) == _NO_MEMORY_CODES.get(type(error).__module__, -1)
+
+
+def _sections(request: Request) -> Iterator[Section]:
+    """Clean sections with text, in order, up to the limit on characters."""
+    path = Path(request.path)
+    archive = ArchiveLimits(request.archive_bytes, request.archive_ratio, request.archive_entries)
+    check_content(path, request.file_type, archive)
+    total, found = 0, False
+    for loaded in check_type(request.file_type).loader()(path):
+        section = clean_section(loaded)
+        total += len(section.text) + len(section.header) + sum(map(len, section.heading))
+        if total > request.output_chars:
+            raise rejected(Rejection.TOO_MUCH_TEXT, limit=request.output_chars)
+        if section.text.strip() or section.header.strip():
+            found = True
+            yield section
+    if not found:
+        raise rejected(Rejection.NO_TEXT)
+
+
+def _write_chunks(sections: Iterable[Section], request: Request, results: TextIO) -> int:
+    chunks = split(sections, request.chunk_chars, request.overlap_chars)
+    for chunk in chunks:
+        print(_line(["chunk", chunk.ordinal, chunk.text, chunk.page, chunk.heading]), file=results)
+    return len(chunks)
+
+
+def _write_sections(sections: Iterable[Section], _request: Request, results: TextIO) -> int:
+    count = 0
+    for section in sections:
+        print(_line(["section", section.page, section.heading, section.table]), file=results)
+        for name, text in (("text", section.text), ("header", section.header)):
+            for start in range(0, len(text), _PIECE_CHARS):
+                print(_line([name, text[start : start + _PIECE_CHARS]]), file=results)
+        count += 1
+    return count
+
+
+if __name__ == "__main__":
+    main()

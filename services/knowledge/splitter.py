@@ -1,0 +1,211 @@
+"""Sections to chunks: passages of bounded length that begin and end where the text does."""
+
+from collections.abc import Iterable, Iterator
+
+from services.knowledge.models import Chunk, Section
+from services.knowledge.sentences import Boundary, Piece, pieces_of
+
+MIN_CHUNK_CHARS = 20
+# A section below this share of a chunk says too little alone: it is merged with its neighbours.
+_FRAGMENT_SHARE = 0.25
+# A chunk rather ends at the paragraph before than in the middle of one, if it stays at least half full.
+_LEAST_FILL = 0.5
+
+
+def check_sizes(chunk_chars: int, overlap_chars: int) -> None:
+    """Raise ValueError unless chunks have at least 20 characters and overlap by at most half of that."""
+    if chunk_chars < MIN_CHUNK_CHARS:
+        raise ValueError(f"chunk_chars must be at least {MIN_CHUNK_CHARS}, not {chunk_chars}")
+    if not 0 <= overlap_chars <= chunk_chars // 2:
+        raise ValueError(f"overlap_chars must be from 0 to half of chunk_chars, not {overlap_chars}")
+
+
+def split(sections: Iterable[Section], chunk_chars: int, overlap_chars: int) -> list[Chunk]:
+    """Chunks of at most `chunk_chars` characters, in the order of the text.
+
+    Chunks consist of whole sentences and end at a paragraph where that leaves them half full; longer sentences are cut
+    at commas, then between words, then anywhere. Consecutive chunks of a section share whole sentences of up to
+    `overlap_chars` characters. A fenced code block is kept whole if it fits. A table is cut between rows and every
+    chunk of it begins with the header, unless that takes more than half a chunk.
+
+    A chunk holds text of one page and one heading path, except that a section shorter than a quarter of a chunk joins
+    its neighbour under the same top heading if both fit in one chunk. Such a chunk has the page of its first character
+    and the headings that all its sections share; the other heading titles stand as lines in its text.
+    """
+    check_sizes(chunk_chars, overlap_chars)
+    chunks: list[Chunk] = []
+    for group in _groups(_units(sections), chunk_chars):
+        heading = _common_heading(group)
+        for text in _texts(group, chunk_chars, overlap_chars):
+            chunks.append(Chunk(len(chunks), text, group[0].page, heading))
+    return chunks
+
+
+def _units(sections: Iterable[Section]) -> Iterator[Section]:
+    """Sections that hold text, those of the same place in one; tables stay alone."""
+    pending: list[Section] = []
+    for section in sections:
+        if not section.text.strip() and not section.header.strip():
+            continue
+        if pending and (section.table or pending[0].table or _place(section) != _place(pending[0])):
+            yield _joined(pending)
+            pending = []
+        pending.append(section)
+    if pending:
+        yield _joined(pending)
+
+
+def _place(section: Section) -> tuple[int | None, tuple[str, ...]]:
+    return section.page, section.heading
+
+
+def _joined(sections: list[Section]) -> Section:
+    first = sections[0]
+    if len(sections) == 1:
+        return first
+    return Section("\n\n".join(section.text for section in sections), first.page, first.heading)
+
+
+def _groups(units: Iterable[Section], limit: int) -> Iterator[list[Section]]:
+    """Units that become one chunk together, and units that are cut on their own."""
+    group: list[Section] = []
+    size = 0
+    for unit in units:
+        if group and _belongs(group, size, unit, limit):
+            group.append(unit)
+            size = len(_merged(group))
+            continue
+        if group:
+            yield group
+        group, size = [unit], _length(unit)
+    if group:
+        yield group
+
+
+def _belongs(group: list[Section], size: int, unit: Section, limit: int) -> bool:
+    if size + _length(unit) >= limit or group[0].heading[:1] != unit.heading[:1]:
+        return False
+    if min(size, _length(unit)) >= _FRAGMENT_SHARE * limit:
+        return False
+    return len(_merged([*group, unit])) <= limit
+
+
+def _length(unit: Section) -> int:
+    return len(unit.text) + len(unit.header) + 1
+
+
+def _common_heading(group: list[Section]) -> tuple[str, ...]:
+    common = group[0].heading
+    for unit in group[1:]:
+        shared = 0
+        for ours, theirs in zip(common, unit.heading, strict=False):
+            if ours != theirs:
+                break
+            shared += 1
+        common = common[:shared]
+    return common
+
+
+def _merged(group: list[Section]) -> str:
+    """The text of a group, with the titles that not all of it shares as lines of their own."""
+    shared = len(_common_heading(group))
+    lines: list[str] = []
+    previous: tuple[str, ...] = group[0].heading[:shared]
+    for unit in group:
+        same = 0
+        while same < min(len(previous), len(unit.heading)) and previous[same] == unit.heading[same]:
+            same += 1
+        titles = unit.heading[max(shared, same) :]
+        body = _whole(unit)
+        # A heading without text below it comes as a section of its own title.
+        if titles and body == titles[-1]:
+            titles = titles[:-1]
+        lines += [*titles, body]
+        previous = unit.heading
+    return "\n".join(lines)
+
+
+def _whole(unit: Section) -> str:
+    return "\n".join(part for part in (unit.header.strip(), unit.text.strip()) if part)
+
+
+def _texts(group: list[Section], limit: int, overlap: int) -> Iterator[str]:
+    if len(group) > 1:
+        yield _merged(group)
+    elif group[0].table:
+        yield from _table_texts(group[0], limit)
+    else:
+        yield from _packed(pieces_of(group[0].text, limit), limit, overlap)
+
+
+def _table_texts(table: Section, limit: int) -> Iterator[str]:
+    """Whole rows under the header; a row that does not fit is cut like a sentence. Rows do not overlap."""
+    header, text = table.header.strip(), table.text
+    if len(header) > limit // 2:
+        header, text = "", f"{header}\n{text}"
+    room = limit - len(header) - 1 if header else limit
+    prefix = f"{header}\n" if header else ""
+    rows = [piece for row in text.split("\n") if row.strip() for piece in _row_pieces(row.strip(), room)]
+    if not rows:
+        yield header
+    for body in _packed(rows, room, 0):
+        yield prefix + body
+
+
+def _row_pieces(row: str, room: int) -> list[Piece]:
+    return [Piece(row, "\n", Boundary.LINE)] if len(row) <= room else pieces_of(row, room)
+
+
+def _packed(pieces: list[Piece], limit: int, overlap: int) -> Iterator[str]:
+    """Texts of as many pieces as fit, each beginning with the last sentences of the one before."""
+    start = fresh = 0
+    while fresh < len(pieces):
+        end = fresh + 1
+        size = _size(pieces, start, end)
+        while end < len(pieces) and size + len(pieces[end].gap) + len(pieces[end].text) <= limit:
+            size += len(pieces[end].gap) + len(pieces[end].text)
+            end += 1
+        if end < len(pieces):
+            end = _better_end(pieces, fresh, end, size, limit)
+        yield _text(pieces, start, end)
+        fresh = end
+        start = _overlap_start(pieces, start, fresh, limit, overlap)
+
+
+def _size(pieces: list[Piece], start: int, end: int) -> int:
+    return len(_text(pieces, start, end))
+
+
+def _text(pieces: list[Piece], start: int, end: int) -> str:
+    parts = [pieces[start].text]
+    for piece in pieces[start + 1 : end]:
+        parts += [piece.gap, piece.text]
+    return "".join(parts)
+
+
+def _better_end(pieces: list[Piece], fresh: int, end: int, size: int, limit: int) -> int:
+    """The last end of a paragraph, else of a sentence, that leaves the chunk half full; else `end` as it is."""
+    best, best_boundary = end, pieces[end].boundary
+    place = end
+    while place - 1 > fresh and best_boundary < Boundary.LINE:
+        place -= 1
+        size -= len(pieces[place].gap) + len(pieces[place].text)
+        if size < _LEAST_FILL * limit:
+            break
+        if pieces[place].boundary > best_boundary:
+            best, best_boundary = place, pieces[place].boundary
+    return best
+
+
+def _overlap_start(pieces: list[Piece], start: int, fresh: int, limit: int, overlap: int) -> int:
+    """How far back the next chunk may begin: whole pieces within `overlap`, leaving room for the next new piece."""
+    if fresh >= len(pieces):
+        return fresh
+    room = min(overlap, limit - len(pieces[fresh].text) - len(pieces[fresh].gap))
+    place, size = fresh, 0
+    while place - 1 > start:
+        size += len(pieces[place - 1].text) + (len(pieces[place].gap) if place < fresh else 0)
+        if size > room:
+            break
+        place -= 1
+    return place
