@@ -66,6 +66,7 @@ async def _open_local(data_dir: Path) -> EmbeddingModel:
             degraded="",
         )
     except Exception as error:
+        # Any: a native library fails in whatever way it likes.
         _LOGGER.warning("multilingual-e5-small cannot run: %s: %s", type(error).__name__, error, exc_info=error)
     try:
         encoder, open_for_documents = await asyncio.to_thread(_universal)

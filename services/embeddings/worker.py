@@ -62,7 +62,8 @@ class DocumentWorker:
             try:
                 return np.concatenate([await self._embed_slice(part) for part in _slices(texts)])
             finally:
-                self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._release)
+                if not self._closed:
+                    self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._release)
 
     async def aclose(self) -> None:
         """End the child; a call at work fails. The method may be called again."""

@@ -55,9 +55,8 @@ class ChromaStore:
         store = self._find(collection, space)
         if store is None:
             return []
-        total = store.count()
-        asked = min(total, limit if not hidden else limit * 2)
-        while asked:
+        asked = limit if not hidden else limit * 2
+        while True:
             found = store.query(
                 query_embeddings=numpy.asarray([vector], dtype=numpy.float32),
                 n_results=asked,
@@ -71,11 +70,10 @@ class ChromaStore:
                 for chunk_id, metadata, distance in zip(found["ids"][0], metadatas[0], distances[0], strict=True)
                 if metadata.get("build") not in hidden
             ]
-            if len(visible) >= limit or asked >= min(total, _MAX_ASKED):
+            if len(visible) >= limit or len(found["ids"][0]) < asked or asked >= _MAX_ASKED:
                 return visible[:limit]
             # Hidden chunks crowd the neighbourhood while a new version is being built: look further out.
-            asked = min(total, asked * 4)
-        return []
+            asked *= 4
 
     def cosines(self, collection: str, space: str, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The cosine of each named chunk that has a vector here."""

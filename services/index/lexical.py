@@ -1,7 +1,7 @@
 """Search by words: one SQLite FTS5 file for each collection, so that no group's statistics touch another's.
 
-Synchronous; it lives in the index process. The full-text table keeps no text of its own: terms are made anew from the
-stored text when a chunk is removed. (Positions are kept although no phrase is ever asked: without them SQLite's bm25()
+Synchronous; it lives in the index process. Beside its text a chunk keeps the normalised one, of which its terms are
+made; the full-text table itself keeps no text. (Positions are kept although no phrase is ever asked: without them SQLite's bm25()
 takes every chunk to hold every term.)
 """
 
@@ -13,9 +13,10 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from services.index.models import IndexedChunk
-from services.index.tokens import TERM_CHARACTERS, index_terms, query_terms
+from services.index.tokens import TERM_CHARACTERS, index_terms_of_normal, normalise, query_terms
 
 _NAME = re.compile(r"[a-z0-9_]{1,64}")
 _MAX_OPEN = 64
@@ -34,6 +35,7 @@ CREATE TABLE IF NOT EXISTS chunks (
     ordinal INTEGER NOT NULL,
     text TEXT NOT NULL,
     context TEXT NOT NULL,
+    normal TEXT NOT NULL,
     metadata TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS chunks_build ON chunks (build_id, ordinal);
@@ -42,14 +44,24 @@ CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5 (
 );
 CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab (terms, row);
 """
-_COLUMNS = "chunks.chunk_id, chunks.build_id, chunks.ordinal, chunks.text, chunks.context, chunks.metadata"
+_COLUMNS = (
+    "chunks.chunk_id, chunks.build_id, chunks.ordinal, chunks.text, chunks.context, chunks.metadata, chunks.normal"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk, and the normalised form of its context and text, in which terms are looked for."""
+
+    chunk: IndexedChunk
+    normal: str
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalResult:
     """Chunks with their BM25 (larger is better), best first, and how many chunks contain each term."""
 
-    hits: list[tuple[IndexedChunk, float]]
+    hits: list[tuple[StoredChunk, float]]
     document_frequency: dict[str, int]
     chunk_count: int
 
@@ -60,26 +72,31 @@ class LexicalStore:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._open: OrderedDict[str, sqlite3.Connection] = OrderedDict()
+        self._counts: dict[str, int] = {}
 
     def add(self, collection: str, chunks: Iterable[IndexedChunk]) -> None:
         """Store chunks, replacing those of the same id, in one transaction."""
+        self._counts.pop(collection, None)
         with self._created(collection) as connection:
             for chunk in chunks:
+                normal = normalise(f"{chunk.context}\n{chunk.text}")
                 self._remove(connection, "chunk_id = ?", (chunk.chunk_id,))
                 cursor = connection.execute(
-                    "INSERT INTO chunks (chunk_id, build_id, ordinal, text, context, metadata) VALUES (?,?,?,?,?,?)",
+                    "INSERT INTO chunks (chunk_id, build_id, ordinal, text, context, normal, metadata)"
+                    " VALUES (?,?,?,?,?,?,?)",
                     (
                         chunk.chunk_id,
                         chunk.build_id,
                         chunk.ordinal,
                         chunk.text,
                         chunk.context,
+                        normal,
                         json.dumps(dict(chunk.metadata), ensure_ascii=False),
                     ),
                 )
                 connection.execute(
                     "INSERT INTO terms (rowid, words) VALUES (?,?)",
-                    (cursor.lastrowid, _terms_of(chunk.context, chunk.text)),
+                    (cursor.lastrowid, _terms_of(normal)),
                 )
 
     def delete_chunks(self, collection: str, chunk_ids: Sequence[str]) -> int:
@@ -87,6 +104,7 @@ class LexicalStore:
         connection = self._connect(collection)
         if connection is None or not chunk_ids:
             return 0
+        self._counts.pop(collection, None)
         with connection:
             return sum(self._remove(connection, "chunk_id = ?", (chunk_id,)) for chunk_id in chunk_ids)
 
@@ -104,15 +122,19 @@ class LexicalStore:
             return LexicalResult([], frequency, count)
         # Terms hold no quotation marks (see tokens), so a quoted term is never read as FTS5 syntax.
         match = " OR ".join(f'"{term}"' for term in chosen)
-        marks = ",".join("?" * len(hidden))
+        # Ranked on ids alone: the texts of thousands of matches must not go through the sorter.
+        visible, marks = "", ",".join("?" * len(hidden))
+        if hidden:
+            visible = f" AND rowid NOT IN (SELECT id FROM chunks WHERE build_id IN ({marks}))"
         rows = connection.execute(
-            f"SELECT {_COLUMNS}, -bm25(terms) FROM terms JOIN chunks ON chunks.id = terms.rowid"  # noqa: S608
-            f" WHERE terms MATCH ? AND chunks.build_id NOT IN ({marks}) ORDER BY bm25(terms), chunks.id LIMIT ?",
+            f"SELECT {_COLUMNS}, -best.rank FROM"  # noqa: S608 - columns and question marks only
+            f" (SELECT rowid, rank FROM terms WHERE terms MATCH ?{visible} ORDER BY rank LIMIT ?) AS best"
+            " JOIN chunks ON chunks.id = best.rowid ORDER BY best.rank, chunks.id",
             (match, *hidden, limit),
         ).fetchall()
-        return LexicalResult([(_chunk(row), row[6]) for row in rows], frequency, count)
+        return LexicalResult([(_stored(row), row[7]) for row in rows], frequency, count)
 
-    def get(self, collection: str, chunk_ids: Sequence[str]) -> list[IndexedChunk]:
+    def get(self, collection: str, chunk_ids: Sequence[str]) -> list[StoredChunk]:
         """Stored chunks by id, in no order; unknown ids are left out."""
         connection = self._connect(collection)
         if connection is None or not chunk_ids:
@@ -122,7 +144,7 @@ class LexicalStore:
             f"SELECT {_COLUMNS} FROM chunks WHERE chunk_id IN ({marks})",  # noqa: S608 - marks are question marks
             tuple(chunk_ids),
         )
-        return [_chunk(row) for row in rows]
+        return [_stored(row) for row in rows]
 
     def page(self, collection: str, build_id: str, start: int, limit: int) -> list[IndexedChunk]:
         """Chunks of a build from ordinal `start` on."""
@@ -133,7 +155,7 @@ class LexicalStore:
             f"SELECT {_COLUMNS} FROM chunks WHERE build_id = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?",  # noqa: S608
             (build_id, start, limit),
         )
-        return [_chunk(row) for row in rows]
+        return [_stored(row).chunk for row in rows]
 
     def chunk_ids(self, collection: str, build_id: str) -> set[str]:
         """The stored chunks of a build."""
@@ -152,7 +174,12 @@ class LexicalStore:
     def count(self, collection: str) -> int:
         """All chunks of a collection."""
         connection = self._connect(collection)
-        return 0 if connection is None else connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        if connection is None:
+            return 0
+        if collection not in self._counts:
+            # SQLite counts by walking the whole table; only this process ever changes it.
+            self._counts[collection] = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        return self._counts[collection]
 
     def collections(self) -> set[str]:
         """The collections that have a file."""
@@ -160,6 +187,7 @@ class LexicalStore:
 
     def drop(self, collection: str) -> None:
         """Remove a collection's file."""
+        self._counts.pop(collection, None)
         if (connection := self._open.pop(_checked(collection), None)) is not None:
             connection.close()
         for suffix in ("", "-wal", "-shm"):
@@ -202,20 +230,20 @@ class LexicalStore:
             connection.execute("INSERT INTO terms (terms) VALUES ('delete-all')")
             with closing(connection.execute("SELECT id, context, text FROM chunks")) as rows:
                 for row_id, context, text in rows:
-                    connection.execute(
-                        "INSERT INTO terms (rowid, words) VALUES (?,?)", (row_id, _terms_of(context, text))
-                    )
+                    normal = normalise(f"{context}\n{text}")
+                    connection.execute("UPDATE chunks SET normal = ? WHERE id = ?", (normal, row_id))
+                    connection.execute("INSERT INTO terms (rowid, words) VALUES (?,?)", (row_id, _terms_of(normal)))
             connection.execute(f"PRAGMA user_version={_TERMS_VERSION}")
 
     @staticmethod
     def _remove(connection: sqlite3.Connection, condition: str, parameters: tuple[str | int, ...]) -> int:
         rows = connection.execute(
-            f"SELECT id, context, text FROM chunks WHERE {condition}",  # noqa: S608 - conditions are ours
+            f"SELECT id, normal FROM chunks WHERE {condition}",  # noqa: S608 - conditions are ours
             parameters,
         ).fetchall()
-        for row_id, context, text in rows:
+        for row_id, normal in rows:
             connection.execute(
-                "INSERT INTO terms (terms, rowid, words) VALUES ('delete', ?, ?)", (row_id, _terms_of(context, text))
+                "INSERT INTO terms (terms, rowid, words) VALUES ('delete', ?, ?)", (row_id, _terms_of(normal))
             )
             connection.execute("DELETE FROM chunks WHERE id = ?", (row_id,))
         return len(rows)
@@ -240,12 +268,12 @@ def _selective(frequency: dict[str, int]) -> list[str]:
     return chosen
 
 
-def _terms_of(context: str, text: str) -> str:
-    return " ".join(index_terms(f"{context}\n{text}"))
+def _terms_of(normal: str) -> str:
+    return " ".join(index_terms_of_normal(normal))
 
 
-def _chunk(row: tuple[str, str, int, str, str, str]) -> IndexedChunk:
-    return IndexedChunk(row[0], row[1], row[2], row[3], row[4], json.loads(row[5]))
+def _stored(row: tuple[Any, ...]) -> StoredChunk:
+    return StoredChunk(IndexedChunk(row[0], row[1], row[2], row[3], row[4], json.loads(row[5])), row[6])
 
 
 def _checked(collection: str) -> str:

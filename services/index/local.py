@@ -6,7 +6,7 @@ from pathlib import Path
 from services.index.chroma import ChromaStore
 from services.index.lexical import LexicalStore
 from services.index.models import Hit, IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
-from services.index.tokens import contains_term, normalise
+from services.index.tokens import contains_term
 
 
 class LocalIndex:
@@ -30,22 +30,21 @@ class LocalIndex:
         """Candidates of both channels with the facts of each; see `SearchIndex.search`."""
         collection, space, vector = request.collection, request.space, request.vector
         words = self._words.search(collection, request.text, request.limit, request.hidden_builds)
-        chunks = {chunk.chunk_id: chunk for chunk, _ in words.hits}
-        bm25 = {chunk.chunk_id: score for chunk, score in words.hits}
+        stored = {item.chunk.chunk_id: item for item, _ in words.hits}
+        bm25 = {item.chunk.chunk_id: score for item, score in words.hits}
         cosine: dict[str, float] = {}
         if vector is not None:
             near = self._vectors.search(collection, space, vector, request.limit, request.hidden_builds)
             cosine = {neighbour.chunk_id: neighbour.cosine for neighbour in near}
-            missing = [chunk_id for chunk_id in chunks if chunk_id not in cosine]
+            missing = [chunk_id for chunk_id in stored if chunk_id not in cosine]
             cosine |= self._vectors.cosines(collection, space, vector, missing)
-            only_near = [neighbour.chunk_id for neighbour in near if neighbour.chunk_id not in chunks]
-            chunks |= {chunk.chunk_id: chunk for chunk in self._words.get(collection, only_near)}
+            only_near = [neighbour.chunk_id for neighbour in near if neighbour.chunk_id not in stored]
+            stored |= {item.chunk.chunk_id: item for item in self._words.get(collection, only_near)}
         terms = [term for term, count in words.document_frequency.items() if count]
         hits: list[Hit] = []
-        for chunk_id, chunk in chunks.items():
-            normal = normalise(f"{chunk.context}\n{chunk.text}")
-            matched = frozenset(term for term in terms if contains_term(normal, term))
-            hits.append(Hit(chunk, cosine.get(chunk_id), bm25.get(chunk_id), matched))
+        for chunk_id, item in stored.items():
+            matched = frozenset(term for term in terms if contains_term(item.normal, term))
+            hits.append(Hit(item.chunk, cosine.get(chunk_id), bm25.get(chunk_id), matched))
         return SearchResult(tuple(hits), words.document_frequency, words.chunk_count)
 
     def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:

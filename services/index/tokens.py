@@ -40,7 +40,12 @@ def index_terms(text: str) -> list[str]:
     >>> index_terms("报销单 ERR-4032")
     ['报', '销', '单', '报销', '销单', 'err-4032', 'err', '4032']
     """
-    return list(_terms(normalise(text), single=True))
+    return index_terms_of_normal(normalise(text))
+
+
+def index_terms_of_normal(normal: str) -> list[str]:
+    """The same for a text that is normalised already."""
+    return list(_terms(normal, single=True))
 
 
 def query_terms(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from services.retrieval.rank import rank, term_weights
 log = logging.getLogger(__name__)
 
 # Candidates of each channel; the gate and the ranking choose among them.
-_RECALL = 30
+_RECALL = 20
 _NEAREST = 3
 # A message longer than this is not a question but a paste; its beginning says what it is about.
 _MAX_QUESTION_CHARS = 1000

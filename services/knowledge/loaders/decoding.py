@@ -18,6 +18,7 @@ _SAMPLE_CHARS = 20_000
 _PLAUSIBLE_SHARE = 0.85
 _DAMAGED_SHARE = 0.02
 _CONTROL_SHARE = 0.02
+_FEW_CONTROLS = 4
 _REPLACEMENT = "\ufffd"
 
 
@@ -32,7 +33,7 @@ def decode(data: bytes) -> str:
         return ""
     text = _decode(data)
     sample = text[:_SAMPLE_CHARS]
-    if sum(_is_control(character) for character in sample) > _CONTROL_SHARE * len(sample):
+    if sum(map(_is_control, sample)) > max(_FEW_CONTROLS, _CONTROL_SHARE * len(sample)):
         raise rejected(Rejection.NOT_TEXT, "too many control characters")
     return text
 

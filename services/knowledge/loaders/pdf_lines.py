@@ -12,6 +12,7 @@ _ITEM = re.compile(
 )
 _LEADERS = re.compile(r"[.·…]{4,}\s*\d*$")
 _FULL_SHARE = 0.75
+_LEAST_FULL = 20.0
 _FIRST_WIDE = "\u2e80"
 
 
@@ -46,9 +47,9 @@ def glue(line: str, following: str, width: float) -> str | None:
 
 
 def full_width(lines: list[str]) -> float:
-    """The least width that counts as a full line: three quarters of the widest tenth of the lines."""
+    """The least width that counts as a full line: three quarters of the widest tenth of the lines, or ten hanzi."""
     widths = sorted(map(_width, lines))
-    return _FULL_SHARE * widths[int(0.9 * (len(widths) - 1))] if widths else 0.0
+    return max(_LEAST_FULL, _FULL_SHARE * widths[int(0.9 * len(widths))]) if widths else _LEAST_FULL
 
 
 def _is_hyphenated(line: str, following: str) -> bool:

@@ -20,8 +20,9 @@ def load(path: Path) -> Iterator[Section]:
     Cells show the values that Excel stored, not formulas; a formula that no program has computed yet is empty. Hidden
     sheets are left out: their author did not mean them to be read.
     """
-    workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    try:
+    # From a path, openpyxl would look at the extension, and stored files have none.
+    with path.open("rb") as file:
+        workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
         for number, name in enumerate(workbook.sheetnames, start=1):
             sheet = workbook[name]
             # A chart sheet has no cells.
@@ -31,7 +32,6 @@ def load(path: Path) -> Iterator[Section]:
             sheet.reset_dimensions()
             rows = ([shown(cell.value, cell.number_format) for cell in row] for row in sheet.iter_rows())
             yield from table_sections([row for row in rows if any(row)], number, (name,))
-    finally:
         workbook.close()
 
 
