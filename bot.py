@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from loguru import Record
+
     from services.settings import Settings
 
 ROOT = Path(__file__).resolve().parent
@@ -84,6 +86,7 @@ def _load(settings: "Settings") -> None:
         onebot_access_token=settings.onebot_access_token.get_secret_value() or None,
         qunzhi=settings,
     )
+    _keep_messages_out_of_the_log(settings.log_level)
     ours = logging.getLogger("services")
     ours.addHandler(LoguruHandler())
     ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)
@@ -93,6 +96,18 @@ def _load(settings: "Settings") -> None:
     loaded = {plugin.name for plugin in nonebot.load_plugins("plugins")}
     if missing := sorted(wanted - loaded):
         raise SettingsError(f"插件 {'、'.join(missing)} 没有加载成功，原因见上面的日志。")
+
+
+def _keep_messages_out_of_the_log(level: str) -> None:
+    """NoneBot logs every message of every group in full; what people say is written down at DEBUG only."""
+    from nonebot.log import default_filter, default_format, logger, logger_id
+
+    def is_wanted(record: "Record") -> bool:
+        is_message = record["name"] == "nonebot" and " | [message" in record["message"]
+        return default_filter(record) and (level == "DEBUG" or not is_message)
+
+    logger.remove(logger_id)
+    logger.add(sys.stdout, level=0, diagnose=False, filter=is_wanted, format=default_format)
 
 
 if __name__ == "__main__":

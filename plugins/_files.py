@@ -16,6 +16,7 @@ from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable,
 
 from services.errors import DownloadFailed
 from services.knowledge.download import download, too_large
+from services.knowledge.service import clean_name
 
 _API_ERRORS = (ActionFailed, NetworkError, ApiNotAvailable)
 
@@ -35,7 +36,7 @@ class UploadedFile:
         """From a notice's file object or a file segment, of any client."""
         url = str(data.get("url") or "")
         return cls(
-            name=str(data.get("name") or data.get("file_name") or data.get("file") or ""),
+            name=clean_name(str(data.get("name") or data.get("file_name") or data.get("file") or "")),
             file_id=str(data.get("id") or data.get("file_id") or data.get("path") or ""),
             size=_integer(data.get("size") or data.get("file_size")),
             busid=_integer(data.get("busid")),

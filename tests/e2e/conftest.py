@@ -1,0 +1,92 @@
+"""Fixtures that start the real bot and play everything around it: QQ, its file host, and the language model."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.bot_process import BotProcess
+from tests.e2e.file_server import FileServer
+from tests.e2e.model_server import ModelServer
+from tests.e2e.onebot_client import NAPCAT, Dialect, OneBotClient
+
+
+class BotFactory:
+    """Starts bots that end with the test. Two bots of one test have directories of their own."""
+
+    def __init__(self, stack: AsyncExitStack, directory: Path, model_server: ModelServer) -> None:
+        self._stack = stack
+        self._directory = directory
+        self._model_server = model_server
+        self._count = 0
+
+    def create(self, *, script: Path | None = None, **settings: str | None) -> BotProcess:
+        """A bot that is not started and that the caller has to end. `settings` are environment names; None removes one.
+
+        By default it talks to the model server and sends without pauses.
+        """
+        self._count += 1
+        environment: dict[str, str | None] = {
+            "LLM__BASE_URL": self._model_server.base_url,
+            "LLM__API_KEY": "e2e-key",
+            "LLM__MODEL": "test-model",
+            "LLM__TIMEOUT_S": "10",
+            "SEND__GROUP_INTERVAL_S": "0",
+            "SEND__PER_MINUTE": "0",
+        }
+        directory = self._directory / f"bot{self._count}"
+        return BotProcess(directory, environment | settings, script=script)
+
+    async def __call__(self, *, script: Path | None = None, **settings: str | None) -> BotProcess:
+        """A running bot. The test fails if it ends by itself."""
+        return await self._stack.enter_async_context(self.create(script=script, **settings))
+
+
+class ClientFactory:
+    """Connects accounts that close with the test, which fails if the bot broke the protocol towards one."""
+
+    def __init__(self, stack: AsyncExitStack, file_server: FileServer) -> None:
+        self._stack = stack
+        self._file_server = file_server
+        self.clients: list[OneBotClient] = []
+
+    def create(self, bot: BotProcess, *, dialect: Dialect = NAPCAT, **options: Any) -> OneBotClient:
+        """A client that is not connected; `options` are those of OneBotClient."""
+        options = {"token": bot.token, "file_server": self._file_server} | options
+        client = OneBotClient(bot.url, dialect=dialect, **options)
+        self.clients.append(client)
+        return client
+
+    async def __call__(self, bot: BotProcess, *, dialect: Dialect = NAPCAT, **options: Any) -> OneBotClient:
+        """A connected client."""
+        return await self._stack.enter_async_context(self.create(bot, dialect=dialect, **options))
+
+
+@pytest.fixture
+async def file_server() -> AsyncIterator[FileServer]:
+    async with FileServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def model_server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def bot_factory(tmp_path: Path, model_server: ModelServer) -> AsyncIterator[BotFactory]:
+    async with AsyncExitStack() as stack:
+        yield BotFactory(stack, tmp_path, model_server)
+
+
+@pytest.fixture
+async def client_factory(bot_factory: BotFactory, file_server: FileServer) -> AsyncIterator[ClientFactory]:
+    # Asking for bot_factory orders the end: clients leave before their bot does.
+    async with AsyncExitStack() as stack:
+        factory = ClientFactory(stack, file_server)
+        yield factory
+    violations = [violation for client in factory.clients for violation in client.violations]
+    assert not violations, violations

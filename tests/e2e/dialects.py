@@ -1,0 +1,140 @@
+"""How the OneBot v11 implementations differ on the wire, as far as a bot can notice."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tests.e2e.world import Member, UploadedFile
+
+Segment = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One implementation's habits. `dataclasses.replace` makes a variant, for example with string messages."""
+
+    name: str
+    app_name: str
+    app_version: str
+    # Message ids are a signed 32-bit number, so every second one is negative here; NapCat's never are.
+    signed_message_ids: bool = False
+    # The sender's role is left out when the member is unknown to the implementation (NapCat).
+    omits_unknown_role: bool = False
+    sender_level: bool = True
+    at_name: bool = False
+    file_segment: Literal["napcat", "llonebot", "lagrange", "go-cqhttp"] = "napcat"
+    # The file segment of a message carries a download link.
+    segment_url: bool = False
+    # The group_upload notice carries another id than the segment (both resolve), and a download link.
+    notice_id_differs: bool = False
+    notice_url: bool = False
+    # Which of the two comes first for a group file; in reality not guaranteed.
+    notice_first: bool = True
+    # A private file is told by a message with a file segment, by an offline_file notice, or by both.
+    private_file: Literal["message", "notice", "both"] = "message"
+    private_file_url: bool = True
+    # get_group_file_url leaves the name out of `?fname=`.
+    nameless_url: bool = True
+    reaction: Literal["set_msg_emoji_like", "set_group_reaction"] | None = "set_msg_emoji_like"
+    reaction_groups_only: bool = False
+    get_file: bool = True
+    input_status: bool = True
+    # send_forward_msg only uploads and sends nothing (Lagrange).
+    forward_only_uploads: bool = False
+    # upload_*_file takes only a path on the implementation's own host.
+    uploads_paths_only: bool = False
+    upload_name_required: bool = False
+    # A failed upload is told in `status`, which the adapter takes for success (Lagrange).
+    upload_error_as_status: bool = False
+    # messagePostFormat: events carry CQ codes instead of arrays.
+    string_messages: bool = False
+
+    def at(self, member: Member) -> Segment:
+        """An @ as it arrives."""
+        return {"type": "at", "data": {"qq": str(member.user_id)} | ({"name": member.nickname} if self.at_name else {})}
+
+    def sender(self, member: Member, *, in_group: bool) -> dict[str, Any]:
+        """The `sender` of a message event."""
+        sender: dict[str, Any] = {"user_id": member.user_id, "nickname": member.nickname, "card": member.card}
+        if in_group and (member.known or not self.omits_unknown_role):
+            sender["role"] = member.role
+        if in_group and self.sender_level:
+            sender |= {"level": "1", "title": ""}
+        return sender
+
+    def file(self, file: UploadedFile) -> Segment:
+        """The file segment of a message event."""
+        size = str(len(file.content))
+        link = file.url if self.segment_url and file.url else ""
+        match self.file_segment:
+            case "napcat":
+                data = {"file": file.name, "file_id": file.segment_id, "file_size": size} | (
+                    {"url": link} if link else {}
+                )
+            case "llonebot":
+                data = {"file": file.name, "file_id": file.segment_id, "file_size": size, "url": link, "path": ""}
+            case "lagrange":
+                data = {"file_name": file.name, "file_hash": file.notice_id, "file_id": file.segment_id, "url": link}
+            case "go-cqhttp":
+                data = {"name": file.name, "path": file.segment_id, "size": size, "busid": str(file.busid)}
+        return {"type": "file", "data": data}
+
+    def upload_notice(self, file: UploadedFile) -> dict[str, Any]:
+        """The `file` of a group_upload notice."""
+        size = len(file.content)
+        data: dict[str, Any] = {"id": file.notice_id, "name": file.name, "size": size, "busid": file.busid}
+        return data | ({"url": file.url} if self.notice_url and file.url else {})
+
+
+NAPCAT = Dialect(
+    name="napcat",
+    app_name="NapCat.Onebot",
+    app_version="4.8.0",
+    omits_unknown_role=True,
+    sender_level=False,
+    notice_id_differs=True,
+    segment_url=True,
+    upload_name_required=True,
+)
+LLONEBOT = Dialect(
+    name="llonebot",
+    app_name="LLOneBot",
+    app_version="8.1.7",
+    signed_message_ids=True,
+    at_name=True,
+    file_segment="llonebot",
+    notice_first=False,
+    nameless_url=False,
+    reaction_groups_only=True,
+)
+LAGRANGE = Dialect(
+    name="lagrange",
+    app_name="Lagrange.OneBot",
+    app_version="0.0.3",
+    signed_message_ids=True,
+    at_name=True,
+    file_segment="lagrange",
+    segment_url=True,
+    notice_url=True,
+    private_file="both",
+    reaction="set_group_reaction",
+    get_file=False,
+    input_status=False,
+    forward_only_uploads=True,
+    uploads_paths_only=True,
+    upload_error_as_status=True,
+)
+GO_CQHTTP = Dialect(
+    name="go-cqhttp",
+    app_name="go-cqhttp",
+    app_version="v1.2.0",
+    signed_message_ids=True,
+    file_segment="go-cqhttp",
+    notice_url=True,
+    private_file="notice",
+    private_file_url=False,
+    reaction=None,
+    get_file=False,
+    input_status=False,
+    uploads_paths_only=True,
+)
+DIALECTS = (NAPCAT, LLONEBOT, LAGRANGE, GO_CQHTTP)

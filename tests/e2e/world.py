@@ -1,0 +1,148 @@
+"""The small QQ that an implementation sees: groups, people, messages and files."""
+
+import hashlib
+import itertools
+import time
+from time import perf_counter
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["owner", "admin", "member"]
+
+
+@dataclass(slots=True)
+class Member:
+    """A person in a group, or a friend. `known`: the implementation could look the member up (see Dialect)."""
+
+    user_id: int
+    nickname: str
+    card: str = ""
+    role: Role = "member"
+    known: bool = True
+
+
+@dataclass(slots=True)
+class Group:
+    """A group and who is in it, by user id."""
+
+    group_id: int
+    name: str
+    members: dict[int, Member] = field(default_factory=dict[int, Member])
+
+
+@dataclass(slots=True)
+class Message:
+    """A message that get_msg can find. `group_id` is None in a private chat.
+
+    `peer` is the other side of a private chat. `emitted` is `time.perf_counter()` in seconds when it was made.
+    """
+
+    message_id: int
+    group_id: int | None
+    user_id: int
+    peer: int
+    segments: list[dict[str, Any]]
+    sender: dict[str, Any]
+    time: int = field(default_factory=lambda: int(time.time()))
+    emitted: float = field(default_factory=perf_counter)
+
+
+@dataclass(slots=True)
+class UploadedFile:
+    """A file somebody sent. `url` is its address at the file server, None if there is no such server.
+
+    `message_id` is that of the message with the file segment, None where the dialect sends none.
+    """
+
+    name: str
+    content: bytes
+    group_id: int | None
+    user_id: int
+    notice_id: str
+    segment_id: str
+    busid: int = 102
+    folder_id: str = "/"
+    url: str | None = None
+    message_id: int | None = None
+    uploaded: int = field(default_factory=lambda: int(time.time()))
+
+
+class World:
+    """What exists. `self_id` is the bot's account, a member of every group and a friend of every friend."""
+
+    def __init__(self, self_id: int, *, signed_message_ids: bool = False, bot_nickname: str = "机器人") -> None:
+        self.self_id = self_id
+        self.bot = Member(self_id, bot_nickname)
+        self.groups: dict[int, Group] = {}
+        self.friends: dict[int, Member] = {}
+        self.messages: dict[int, Message] = {}
+        self.files: list[UploadedFile] = []
+        self.folders: dict[int, dict[str, str]] = {}
+        self._file_ids: dict[str, UploadedFile] = {}
+        self._signed = signed_message_ids
+        self._counter = itertools.count(1)
+
+    def add_group(self, group_id: int, name: str = "测试群", *, bot_role: Role = "member") -> Group:
+        """A group with the bot in it; an existing one is returned as it is."""
+        if group_id not in self.groups:
+            bot = Member(self.self_id, self.bot.nickname, role=bot_role)
+            self.groups[group_id] = Group(group_id, name, {self.self_id: bot})
+        return self.groups[group_id]
+
+    def add_member(
+        self,
+        group_id: int,
+        user_id: int,
+        nickname: str | None = None,
+        *,
+        card: str = "",
+        role: Role = "member",
+        known: bool = True,
+    ) -> Member:
+        """Put a person into a group, or change the one who is there."""
+        member = Member(user_id, nickname or f"用户{user_id}", card, role, known)
+        self.add_group(group_id).members[user_id] = member
+        return member
+
+    def add_friend(self, user_id: int, nickname: str | None = None) -> Member:
+        """Somebody the bot can write to privately."""
+        return self.friends.setdefault(user_id, Member(user_id, nickname or f"用户{user_id}"))
+
+    def member(self, group_id: int, user_id: int) -> Member:
+        """The member; who speaks in a group for the first time joins it."""
+        members = self.add_group(group_id).members
+        return members[user_id] if user_id in members else self.add_member(group_id, user_id)
+
+    def reachable(self, user_id: int) -> bool:
+        """Whether a private message can be sent: to friends and to members of a common group."""
+        return user_id in self.friends or any(user_id in group.members for group in self.groups.values())
+
+    def new_message_id(self) -> int:
+        """An unused id: hashed, 31 bits, every second one negative if the dialect's ids are signed."""
+        number = next(self._counter)
+        value = int.from_bytes(self._digest("message", number)[:4], "big") >> 1
+        return -value if self._signed and number % 2 else value
+
+    def new_file_id(self, kind: str) -> str:
+        """An unused file id: hexadecimal like an MD5 digest for `notice`, otherwise like QQ's uuid paths."""
+        digest = self._digest(kind, next(self._counter)).hex()
+        return digest[:32] if kind == "notice" else f"/{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:40]}"
+
+    def keep_file(self, file: UploadedFile, *ids: str) -> None:
+        """Let `ids` find the file; a new file is also listed."""
+        if file not in self.files:
+            self.files.append(file)
+        for key in ids:
+            self._file_ids[key] = file
+
+    def file(self, file_id: str) -> UploadedFile | None:
+        """The file under any of its ids."""
+        return self._file_ids.get(file_id)
+
+    def forget(self) -> None:
+        """What a restart of NapCat does: message ids and file ids of before are unknown, files stay in the lists."""
+        self.messages.clear()
+        self._file_ids.clear()
+
+    def _digest(self, kind: str, number: int) -> bytes:
+        return hashlib.sha256(f"{self.self_id}/{kind}/{number}".encode()).digest()

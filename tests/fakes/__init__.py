@@ -1,0 +1,1 @@
+"""Real implementations of the product's interfaces, small enough for tests."""

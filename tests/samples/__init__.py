@@ -1,0 +1,1 @@
+"""Sample files, made when a test needs them."""
