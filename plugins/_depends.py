@@ -51,15 +51,17 @@ def services() -> Services:
     return _opened["services"]
 
 
-def _knowledge() -> KnowledgeService:
+# Asynchronous although nothing is waited for: NoneBot runs plain functions in threads, where quick messages of one
+# person would overtake each other.
+async def _knowledge() -> KnowledgeService:
     return services().knowledge
 
 
-def _memory() -> MemoryService:
+async def _memory() -> MemoryService:
     return services().memory
 
 
-def _answering() -> QuestionAnswering:
+async def _answering() -> QuestionAnswering:
     return services().answering
 
 

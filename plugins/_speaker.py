@@ -113,7 +113,7 @@ async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
     return AskedKnowledge(Collection.of_group(group_id, settings().knowledge.scope), group_id)
 
 
-def _speaker(bot: Bot, event: MessageEvent) -> Speaker:
+async def _speaker(bot: Bot, event: MessageEvent) -> Speaker:
     group_id = event.group_id if isinstance(event, GroupMessageEvent) else None
     return Speaker(
         bot=bot,

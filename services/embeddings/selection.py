@@ -35,23 +35,18 @@ async def open_embeddings(
     timeout_s: float,
     max_retries: int,
 ) -> EmbeddingModel:
-    """The embedding model, proven by one text.
+    """The embedding model.
 
-    `local` takes some seconds the first time, 0.5 s later, and falls back to a weaker model with `degraded` filled.
-    Raises `EmbeddingError` if no local model runs, or if the service does not answer: there is no fallback from a
-    service, because its vectors would not match those already stored.
+    `local` is proven by one text; it takes some seconds the first time, 0.5 s later, and falls back to a weaker model
+    with `degraded` filled. A service is not asked yet: while it is down, questions are searched by words and files
+    wait. There is no fallback from a service, because its vectors would not match those already stored. Raises
+    `EmbeddingError` if no local model runs.
     """
     if provider == "local":
         return await _open_local(data_dir)
-    opened = await asyncio.to_thread(
+    return await asyncio.to_thread(
         open_openai, base_url=base_url, api_key=api_key, model=model, timeout_s=timeout_s, max_retries=max_retries
     )
-    try:
-        await opened.embeddings.aembed_query(_PROBE)
-    except BaseException:
-        await opened.close()
-        raise
-    return opened
 
 
 async def _open_local(data_dir: Path) -> EmbeddingModel:

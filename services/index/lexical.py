@@ -115,7 +115,6 @@ class LexicalStore:
         if connection is None:
             return LexicalResult([], dict.fromkeys(terms, 0), 0)
         count = self.count(collection)
-        terms = terms[: _MAX_TERMS * 8]
         frequency = {term: self._frequency(connection, term) for term in terms}
         chosen = _selective(frequency)
         if not chosen:
@@ -212,9 +211,9 @@ class LexicalStore:
         self._directory.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, cached_statements=64)
         connection.execute("PRAGMA journal_mode=WAL")
-        # A killed process loses nothing in WAL; what a power cut may take, the interrupted build writes again,
-        # because the record that makes a document visible is in another, fully synchronous database.
-        connection.execute("PRAGMA synchronous=NORMAL")
+        # FULL: a document is made visible in another database right after its last chunk was written here, so a power
+        # cut must not take that chunk.
+        connection.execute("PRAGMA synchronous=FULL")
         with connection:
             connection.executescript(_SCHEMA)
         if connection.execute("PRAGMA user_version").fetchone()[0] != _TERMS_VERSION:

@@ -1,12 +1,13 @@
 """The embedded index: words in SQLite, vectors in Chroma, in one directory. Synchronous; lives in the index process."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from services.index.chroma import ChromaStore
 from services.index.lexical import LexicalStore
 from services.index.models import Hit, IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
-from services.index.tokens import contains_term
+from services.index.tokens import matched_terms
 
 
 class LocalIndex:
@@ -22,6 +23,7 @@ class LocalIndex:
         """Store chunks; see `SearchIndex.add`."""
         if not chunks:
             return
+        chunks = [_storable(chunk) for chunk in chunks]
         self._words.add(collection, chunks)
         if vectors is not None:
             self._vectors.add(collection, space, chunks, vectors)
@@ -43,7 +45,7 @@ class LocalIndex:
         terms = [term for term, count in words.document_frequency.items() if count]
         hits: list[Hit] = []
         for chunk_id, item in stored.items():
-            matched = frozenset(term for term in terms if contains_term(item.normal, term))
+            matched = matched_terms(item.normal, terms)
             hits.append(Hit(item.chunk, cosine.get(chunk_id), bm25.get(chunk_id), matched))
         return SearchResult(tuple(hits), words.document_frequency, words.chunk_count)
 
@@ -61,11 +63,18 @@ class LocalIndex:
 
         Vectors go first: what the words no longer know could not be found for removal.
         """
-        page = self._words.page(collection, build_id, 0, limit)
-        chunk_ids = [chunk.chunk_id for chunk in page]
-        for space in self._vectors.spaces(collection):
+        spaces = self._vectors.spaces(collection)
+        chunk_ids = [chunk.chunk_id for chunk in self._words.page(collection, build_id, 0, limit)]
+        for space in spaces:
             self._vectors.delete(collection, space, chunk_ids)
-        return self._words.delete_chunks(collection, chunk_ids)
+        if chunk_ids:
+            return self._words.delete_chunks(collection, chunk_ids)
+        # Vectors whose words were lost, as when only a part of the directory was restored.
+        for space in spaces:
+            if stray := sorted(self._vectors.chunk_ids(collection, space, build_id))[:limit]:
+                self._vectors.delete(collection, space, stray)
+                return len(stray)
+        return 0
 
     def builds(self, collection: str) -> set[str]:
         """Builds with anything stored."""
@@ -96,3 +105,13 @@ class LocalIndex:
     def close(self) -> None:
         """Close the files; Chroma's go with the process."""
         self._words.close()
+
+
+def _storable(chunk: IndexedChunk) -> IndexedChunk:
+    """The chunk without lone halves of surrogate pairs, which some PDF fonts give and no store can write."""
+    metadata = {key: _writable(value) if isinstance(value, str) else value for key, value in chunk.metadata.items()}
+    return replace(chunk, text=_writable(chunk.text), context=_writable(chunk.context), metadata=metadata)
+
+
+def _writable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -27,14 +27,16 @@ log = logging.getLogger(__name__)
 _ROWS = 8
 # A predecessor that was killed with its parent notices within milliseconds; a busy one finishes its write first.
 _LOCK_WAIT_S = 15
+_CLOSED = "资料索引已经关闭。"
 _BROKEN = "资料索引出错了，请稍后再试。"
 
 
 class IndexProcess:
     """The asynchronous face of a `LocalIndex` in a child process; an implementation of `SearchIndex`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, lock_wait_s: float = _LOCK_WAIT_S) -> None:
         self._directory = directory
+        self._lock_wait_s = lock_wait_s
         self._executor: ProcessPoolExecutor | None = None
         self._closed = False
         self._writing = asyncio.Lock()
@@ -121,11 +123,14 @@ class IndexProcess:
 
     async def _once(self, method: str, *arguments: Any) -> Any:
         if self._closed:
-            raise SearchIndexError("资料索引已经关闭。")
+            raise SearchIndexError(_CLOSED)
         executor = self._executor
         if executor is None:
             executor = self._executor = ProcessPoolExecutor(
-                1, multiprocessing.get_context("spawn"), initializer=_start, initargs=(self._directory,)
+                1,
+                multiprocessing.get_context("spawn"),
+                initializer=_start,
+                initargs=(self._directory, self._lock_wait_s),
             )
         try:
             return await asyncio.wrap_future(executor.submit(_run, method, arguments))
@@ -134,10 +139,12 @@ class IndexProcess:
                 self._executor = None
             executor.shutdown(wait=False)
             raise
-        except SearchIndexError:
-            raise
-        except Exception as error:  # the stores' own errors are not a closed set
-            raise SearchIndexError(_BROKEN, f"{method}: {type(error).__name__}: {error}") from error
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if not self._closed or (task is not None and task.cancelling()):
+                raise
+            # `close` took the call out of the queue; nobody cancelled the one who made it.
+            raise SearchIndexError(_CLOSED) from error
 
 
 # -- in the child process ---------------------------------------------------------------------------------------------
@@ -145,21 +152,27 @@ class IndexProcess:
 _state: dict[str, Any] = {}
 
 
-def _start(directory: Path) -> None:
+def _start(directory: Path, lock_wait_s: float) -> None:
     live_with_parent()
-    _state["directory"] = directory
+    _state["directory"], _state["lock_wait_s"] = directory, lock_wait_s
 
 
 def _run(method: str, arguments: tuple[Any, ...]) -> Any:
     # Opened at the first call and not in the initializer, whose errors never reach the parent.
-    if "index" not in _state:
-        _state["index"] = _open(_state["directory"])
-    return getattr(_state["index"], method)(*arguments)
+    try:
+        if "index" not in _state:
+            _state["index"] = _open(_state["directory"], _state["lock_wait_s"])
+        return getattr(_state["index"], method)(*arguments)
+    except SearchIndexError:
+        raise
+    except Exception as error:
+        # Made ours here: to unpickle one of Chroma's errors, the bot's process would have to import Chroma.
+        raise SearchIndexError(_BROKEN, f"{method}: {type(error).__name__}: {error}") from error
 
 
-def _open(directory: Path) -> Any:
+def _open(directory: Path, lock_wait_s: float) -> Any:
     directory.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(directory / "index.lock", timeout=_LOCK_WAIT_S)
+    lock = FileLock(directory / "index.lock", timeout=lock_wait_s)
     try:
         lock.acquire()
     except Timeout as error:

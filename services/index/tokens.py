@@ -8,7 +8,7 @@ traditional or simplified writing make no difference.
 import functools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import opencc
 
@@ -21,11 +21,14 @@ _RUN = re.compile(
     rf"|(?P<word>[a-z0-9]+(?:[{_JOINER}]+[a-z0-9]+)*(?:\+\+|#)?)"
     rf"|(?P<other>[^\W\d_a-z{_HAN}{_SYLLABIC}]+)"
 )
+_PHRASE = re.compile(rf"[{_HAN}]+|[{_SYLLABIC}]+")
 _PART = re.compile(r"[a-z0-9]+")
 _COMPOUND = re.compile(rf"[{_JOINER}]")
 # FTS5's `ascii` tokenizer takes letters, digits and everything beyond ASCII; these make up the rest of our terms.
 TERM_CHARACTERS = "._-/:#@+"
 _MAX_WORD = 80
+# Each costs a look-up; no question needs more, and a pasted page must not hold up everybody's searches.
+_MAX_QUERY_TERMS = 512
 
 
 def normalise(text: str) -> str:
@@ -49,12 +52,16 @@ def index_terms_of_normal(normal: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a question, in order of appearance.
+    """The distinct terms of a question, in order of appearance. A very long one keeps 512, codes before phrases.
 
     >>> query_terms("怎么报销？ERR-4032")
     ['怎么', '么报', '报销', 'err-4032', 'err', '4032']
     """
-    return list(dict.fromkeys(_terms(normalise(text), single=False)))
+    terms = list(dict.fromkeys(_terms(normalise(text), single=False)))
+    if len(terms) <= _MAX_QUERY_TERMS:
+        return terms
+    kept = set(sorted(terms, key=_is_exact, reverse=True)[:_MAX_QUERY_TERMS])
+    return [term for term in terms if term in kept]
 
 
 def exact_terms(text: str) -> frozenset[str]:
@@ -63,14 +70,20 @@ def exact_terms(text: str) -> frozenset[str]:
     >>> sorted(exact_terms("学号 20230415-07 是谁"))
     ['07', '20230415', '20230415-07']
     """
-    return frozenset(term for term in query_terms(text) if len(term) >= 2 and term[0].isascii())
+    return frozenset(term for term in query_terms(text) if _is_exact(term))
 
 
-def contains_term(normal: str, term: str) -> bool:
-    """Whether a normalised text has `term` among its index terms."""
-    if not term[0].isascii():
-        return term in normal
-    return re.search(rf"(?<![a-z0-9]){re.escape(term)}(?![a-z0-9])", normal) is not None
+def matched_terms(normal: str, terms: Iterable[str]) -> frozenset[str]:
+    """Those of `terms` that are index terms of a normalised text."""
+    # Every index term is a part of the text; for pairs of characters the converse holds too, and needs no cutting.
+    found = {term for term in terms if term in normal}
+    if all(_PHRASE.fullmatch(term) for term in found):
+        return frozenset(found)
+    return frozenset(found.intersection(_terms(normal, single=True)))
+
+
+def _is_exact(term: str) -> bool:
+    return len(term) >= 2 and term[0].isascii()
 
 
 def _terms(normal: str, *, single: bool) -> Iterator[str]:

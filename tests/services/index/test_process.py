@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from services.errors import SearchIndexError
 from services.index.models import IndexCount, SearchIndex
 from services.index.process import IndexProcess
 from tests.services.index.contract import SPACE, SearchIndexContract, ask, by_id, chunk, collection, direction
@@ -144,6 +145,16 @@ async def test_the_child_ends_with_its_parent_and_frees_the_directory(tmp_path: 
     assert not await asyncio.to_thread(_alive, int(pid))
     await index.add("group_1", SPACE, [chunk(0, "退款")], [direction(1)])
     await index.close()
+
+
+async def test_a_second_process_is_refused(index: SearchIndex, tmp_path: Path) -> None:
+    first = IndexProcess(tmp_path)
+    await first.open()
+    second = IndexProcess(tmp_path, lock_wait_s=0.3)
+    with pytest.raises(SearchIndexError, match="另一个进程"):
+        await second.open()
+    await second.close()
+    await first.close()
 
 
 async def test_an_index_survives_being_closed_and_opened(tmp_path: Path) -> None:
