@@ -20,7 +20,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.group_bot
 
 lock: $(VENV)/.installed-dev
 	$(BIN)/uv pip compile pyproject.toml --group dev $(LOCK) -o requirements-dev.lock

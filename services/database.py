@@ -8,8 +8,9 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import Connection, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from services.errors import DataDirectoryError
@@ -63,9 +64,12 @@ async def open_database(url: str) -> Database:
     try:
         async with engine.begin() as connection:
             await connection.run_sync(_migrate)
-    except OperationalError as error:
+    except DatabaseError as error:
         await engine.dispose()
         raise DataDirectoryError("数据库打不开，请检查 DATA_DIR 的权限和剩余空间。", str(error)) from error
+    except CommandError as error:
+        await engine.dispose()
+        raise DataDirectoryError("DATA_DIR 里的数据库是更新的版本写的，请用那个版本启动。", str(error)) from error
     return Database(engine)
 
 

@@ -51,15 +51,24 @@ def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") ->
     Raises `SettingsError` naming the file and what is wrong with it.
     """
     files = {name: _read(directory / f"{name}.yaml", name) for name in _VARIABLES}
+    summary_place = _place("memory/summary")
     if summary_text:
+        summary_place = "设置 MEMORY__SUMMARY_PROMPT "
         files["memory/summary"] = _PromptFile(
             description="MEMORY__SUMMARY_PROMPT", variables=["history_text"], human=summary_text
         )
+    persona = files["persona"].system.strip()
+    if not persona:
+        raise SettingsError(f"{_place('persona')}里没有 system。")
     return Prompts(
-        persona=files["persona"].system.strip(),
-        answer=_template("rag/answer", files["rag/answer"]),
-        summary=_template("memory/summary", files["memory/summary"]),
+        persona=persona,
+        answer=_template(_place("rag/answer"), files["rag/answer"]),
+        summary=_template(summary_place, files["memory/summary"]),
     )
+
+
+def _place(name: str) -> str:
+    return f"提示词文件 prompts/{name}.yaml "
 
 
 def _read(path: Path, name: str) -> _PromptFile:
@@ -67,18 +76,21 @@ def _read(path: Path, name: str) -> _PromptFile:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
         file = _PromptFile.model_validate(content)
     except FileNotFoundError as error:
-        raise SettingsError(f"缺少提示词文件 prompts/{name}.yaml。") from error
+        raise SettingsError(f"缺少{_place(name).strip()}。") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SettingsError(f"提示词文件 prompts/{name}.yaml 读不出来，请检查 YAML 格式。", str(error)) from error
+        raise SettingsError(f"{_place(name)}读不出来，请检查 YAML 格式。", str(error)) from error
     except ValidationError as error:
         field = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise SettingsError(f"提示词文件 prompts/{name}.yaml 的 {field or '内容'} 不对。", str(error)) from error
+        raise SettingsError(f"{_place(name)}的 {field or '内容'} 不对。", str(error)) from error
     if not (file.system or file.human):
-        raise SettingsError(f"提示词文件 prompts/{name}.yaml 里没有 system 也没有 human。")
+        raise SettingsError(f"{_place(name)}里没有 system 也没有 human。")
+    if set(file.variables) != _VARIABLES[name]:
+        wanted = ", ".join(sorted(_VARIABLES[name]))
+        raise SettingsError(f"{_place(name)}的 variables 要写成 [{wanted}]。", str(file.variables))
     return file
 
 
-def _template(name: str, file: _PromptFile) -> ChatPromptTemplate:
+def _template(place: str, file: _PromptFile) -> ChatPromptTemplate:
     parts: list[Any] = []
     if file.system:
         parts.append(("system", file.system))
@@ -86,15 +98,19 @@ def _template(name: str, file: _PromptFile) -> ChatPromptTemplate:
         parts.append(MessagesPlaceholder(file.history))
     if file.human:
         parts.append(("human", file.human))
+    braces = f"{place}的花括号不对，字面的花括号请写成 {{{{ 和 }}}}。"
     try:
         template = ChatPromptTemplate.from_messages(parts)
     except ValueError as error:
-        raise SettingsError(
-            f"提示词文件 prompts/{name}.yaml 的花括号不成对，字面的花括号请写成 {{{{ 和 }}}}。", str(error)
-        ) from error
-    wanted, found = _VARIABLES[name], set(template.input_variables)
+        raise SettingsError(braces, str(error)) from error
+    wanted, found = set(file.variables), set(template.input_variables)
     if missing := sorted(wanted - found):
-        raise SettingsError(f"提示词文件 prompts/{name}.yaml 里少了 {{{missing[0]}}}。")
+        raise SettingsError(f"{place}里少了 {{{missing[0]}}}。")
     if extra := sorted(found - wanted):
-        raise SettingsError(f"提示词文件 prompts/{name}.yaml 里有不认识的 {{{extra[0]}}}。")
+        raise SettingsError(f"{place}里有不认识的 {{{extra[0]}}}。")
+    try:
+        template.invoke({name: [] if name == file.history else "" for name in wanted})
+    except ValueError as error:
+        # A conversion or format that no text has, as in {name:d}, shows only when it is filled.
+        raise SettingsError(braces, str(error)) from error
     return template

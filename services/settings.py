@@ -7,6 +7,7 @@ beats the file. A name that is nobody's stops the start, so that a misspelt key 
 import difflib
 import ipaddress
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -261,7 +262,7 @@ _REASONS = {
 
 def _sentence(error: ErrorDetails) -> str:
     name = "__".join(str(part) for part in error["loc"] if isinstance(part, str)).upper()
-    context: dict[str, Any] = dict(error.get("ctx") or {})
+    context = {key: _plainly(value) for key, value in (error.get("ctx") or {}).items()}
     if error["type"] == "value_error":
         reason = str(context.get("error", error["msg"]))
         if any("\u4e00" <= character <= "\u9fff" for character in reason):
@@ -269,6 +270,13 @@ def _sentence(error: ErrorDetails) -> str:
         return f'设置 {name} 的格式不对，列表请写成 a,b 或 ["a", "b"]。请改正后再启动。'
     reason = _REASONS.get(error["type"], "格式不对").format_map(_Context(context))
     return f"设置 {name} 的值不对：{reason}。请改正后再启动。"
+
+
+def _plainly(value: Any) -> Any:
+    """A bound or a list of choices as people write it: `1` for 1.0, `a、b` for pydantic's "'a' or 'b'"."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return re.sub(r"', '|' or '", "、", value).strip("'") if isinstance(value, str) else value
 
 
 class _Context(dict[str, Any]):

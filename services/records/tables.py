@@ -155,7 +155,11 @@ class HistoryRecord(Base):
     """The working history: the messages that the model is shown, oldest first by `position`."""
 
     __tablename__ = "history"
-    __table_args__ = (Index("history_order", "session_id", "position", unique=True),)
+    __table_args__ = (
+        Index("history_order", "session_id", "position", unique=True),
+        # A summary under way names the messages it will replace by id: after a clear it must find none of them.
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     session_id: Mapped[str] = mapped_column(String(64))

@@ -108,6 +108,13 @@ def text_of(segments: tuple[Segment, ...] | list[Segment]) -> str:
     return "".join(segment["data"]["text"] for segment in segments if segment["type"] == "text")
 
 
+class InvalidParameters(ActionRefused):
+    """A failed envelope because the call itself is wrong: no correct bot makes it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(BAD_PARAMETERS, message)
+
+
 Handler = Callable[[dict[str, Any]], Any | Awaitable[Any]]
 
 
@@ -141,9 +148,8 @@ class Actions:
         try:
             result = handler(params)
             return await result if isawaitable(result) else result
-        except ActionRefused as refused:
-            if refused.retcode == BAD_PARAMETERS:
-                self.violations.append(f"{action}: {refused.message}")
+        except InvalidParameters as invalid:
+            self.violations.append(f"{action}: {invalid.message}")
             raise
 
     def _table(self) -> dict[str, Handler]:
@@ -231,11 +237,11 @@ class Actions:
     def _target(self, action: str, params: dict[str, Any]) -> tuple[int | None, int | None]:
         kind = "group" if "group" in action else "private" if "private" in action else params.get("message_type")
         if kind not in {"group", "private", None}:
-            raise ActionRefused(BAD_PARAMETERS, f"message_type is {kind!r}")
+            raise InvalidParameters(f"message_type is {kind!r}")
         if kind != "private" and params.get("group_id"):
             return self._group(params).group_id, None
         if kind == "group":
-            raise ActionRefused(BAD_PARAMETERS, "group_id is required")
+            raise InvalidParameters("group_id is required")
         user_id = _integer(params, "user_id")
         if not self.world.reachable(user_id):
             raise ActionRefused(EXECUTION_FAILED, f"无法获取用户 {user_id} 的信息")
@@ -246,9 +252,9 @@ class Actions:
         if isinstance(value, str):
             self.violations.append(f"{key} is a string and was read for CQ codes: {value[:200]!r}")
             value = cq_code.decode(value)
-        segments: list[Any] = [value] if isinstance(value, dict) else value
+        segments: Any = [value] if isinstance(value, dict) else value
         if not isinstance(segments, list):
-            raise ActionRefused(BAD_PARAMETERS, f"{key} must be a list of segments, got {value!r}")
+            raise InvalidParameters(f"{key} must be a list of segments, got {value!r}")
         if not segments:
             raise ActionRefused(EXECUTION_FAILED, "消息体无法解析，没有可发送的内容")
         for segment in segments:
@@ -258,18 +264,18 @@ class Actions:
     def _check_segment(self, segment: Any) -> None:
         data = segment.get("data") if isinstance(segment, dict) else None
         if not isinstance(data, dict) or segment.get("type") not in _SEGMENT_DATA:
-            raise ActionRefused(BAD_PARAMETERS, f"not a segment: {segment!r}")
+            raise InvalidParameters(f"not a segment: {segment!r}")
         required = _SEGMENT_DATA[segment["type"]]
         if required is not None and data.get(required) is None:
-            raise ActionRefused(BAD_PARAMETERS, f"{segment['type']} without {required}: {segment!r}")
+            raise InvalidParameters(f"{segment['type']} without {required}: {segment!r}")
         if segment["type"] == "text" and not isinstance(data["text"], str):
-            raise ActionRefused(BAD_PARAMETERS, f"text must be a string: {segment!r}")
+            raise InvalidParameters(f"text must be a string: {segment!r}")
         if segment["type"] == "reply" and not str(data["id"]).removeprefix("-").isdigit():
-            raise ActionRefused(BAD_PARAMETERS, f"reply to {data['id']!r}")
+            raise InvalidParameters(f"reply to {data['id']!r}")
 
     def _node(self, segment: Segment) -> ForwardNode:
         if segment["type"] != "node":
-            raise ActionRefused(BAD_PARAMETERS, f"not a node: {segment!r}")
+            raise InvalidParameters(f"not a node: {segment!r}")
         data = segment["data"]
         if (known := data.get("id")) is not None:
             message = self._find_message({"message_id": known})
@@ -277,7 +283,7 @@ class Actions:
         user_id, nickname = data.get("user_id", data.get("uin")), data.get("nickname", data.get("name"))
         # go-cqhttp silently skips a node without them.
         if not str(user_id or "").isdigit() or not nickname:
-            raise ActionRefused(BAD_PARAMETERS, f"node without user_id or nickname: {segment!r}")
+            raise InvalidParameters(f"node without user_id or nickname: {segment!r}")
         return ForwardNode(int(user_id), nickname, tuple(self._message(data, "content")))
 
     def _store(self, group_id: int | None, user_id: int | None, segments: list[Segment]) -> Message:
@@ -389,7 +395,7 @@ class Actions:
     def _find_file(self, params: dict[str, Any], *keys: str) -> UploadedFile:
         key = next((key for key in keys if params.get(key)), None)
         if key is None:
-            raise ActionRefused(BAD_PARAMETERS, f"{keys[0]} is required")
+            raise InvalidParameters(f"{keys[0]} is required")
         file = self.world.file(str(params[key]))
         if file is None:
             raise ActionRefused(EXECUTION_FAILED, "real fileUUID not found!")
@@ -470,7 +476,7 @@ class Actions:
         content = await self._read(source)
         name = name or Path(urlsplit(source).path).name or "file"
         if "/" in name or "\\" in name:
-            raise ActionRefused(BAD_PARAMETERS, f"name must not contain a path: {name!r}")
+            raise InvalidParameters(f"name must not contain a path: {name!r}")
         kind = self.dialect.file_segment
         file_id = self.world.new_file_id("upload")
         file = UploadedFile(name, content, group_id, self.world.self_id, file_id, file_id)
@@ -520,12 +526,12 @@ def _member_info(group: Group, member: Member) -> dict[str, Any]:
 def _integer(params: dict[str, Any], key: str) -> int:
     value = params.get(key)
     if isinstance(value, bool) or not str(value).removeprefix("-").isdigit():
-        raise ActionRefused(BAD_PARAMETERS, f"{key} must be a number, got {value!r}")
+        raise InvalidParameters(f"{key} must be a number, got {value!r}")
     return int(str(value))
 
 
 def _string(params: dict[str, Any], key: str) -> str:
     value = params.get(key)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise ActionRefused(BAD_PARAMETERS, f"{key} must be a string, got {value!r}")
+        raise InvalidParameters(f"{key} must be a string, got {value!r}")
     return str(value)

@@ -1,5 +1,7 @@
 """The bot as an operator runs it: a process of its own, settings by environment, ended by signals."""
 
+# ruff: noqa: ASYNC109 - a timeout here is how long a test waits before it fails with the state of the bot
+
 import asyncio
 import os
 import signal
@@ -15,6 +17,7 @@ from typing import Self
 ROOT = Path(__file__).resolve().parents[2]
 # What a process needs to run at all. Anything else of the developer's environment, proxies above all, stays outside.
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+ACCESS_TOKEN = "e2e-token"
 _MARK = "E2E_PROCESS_MARK"
 
 
@@ -40,7 +43,7 @@ class BotProcess:
         *,
         script: Path | None = None,
         arguments: Sequence[str] | None = None,
-        token: str = "e2e-token",
+        token: str = ACCESS_TOKEN,
         working_directory: Path | None = None,
     ) -> None:
         self.directory = directory
@@ -79,6 +82,16 @@ class BotProcess:
     def output(self) -> str:
         """Everything that all runs wrote to stdout and stderr."""
         return self.log_file.read_text("utf-8", "replace") if self.log_file.exists() else ""
+
+    async def wait_output(self, fragment: str, timeout: float = 10.0) -> str:
+        """Wait until `fragment` stands in the output, and give all of it."""
+        try:
+            async with asyncio.timeout(timeout):
+                while fragment not in self.output():
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise AssertionError(f"{fragment!r} was not written within {timeout} s\n{self._tail()}") from None
+        return self.output()
 
     async def __aenter__(self) -> Self:
         try:
@@ -209,10 +222,11 @@ class BotProcess:
                 os.kill(pid, signal.SIGKILL)
 
     async def _survivors_after(self, seconds: float, group: int) -> list[int]:
-        deadline = asyncio.get_running_loop().time() + seconds
-        while (found := self._survivors(group)) and asyncio.get_running_loop().time() < deadline:
+        for _ in range(int(seconds / 0.05)):
+            if not self._survivors(group):
+                break
             await asyncio.sleep(0.05)
-        return found
+        return self._survivors(group)
 
     def _survivors(self, group: int) -> list[int]:
         """Living processes of the bot's group, and on Linux also those that left the group but carry our mark."""

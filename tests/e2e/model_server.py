@@ -261,7 +261,7 @@ class ModelServer(LoopbackServer):
         return {"object": "list", "data": data, "model": body.get("model", "test-model"), "usage": usage}
 
 
-# No punctuation before the number: 「……，例如〔1〕」 of an instruction and the citations of an answer are no references.
+# No punctuation before the number: an example in an instruction or a citation in an answer is no reference.
 _REFERENCE = re.compile(r"^[^\n。，；,;]*[\[〔【](\d{1,3})[\]〕】](.*)$", re.MULTILINE)
 
 

@@ -1,5 +1,7 @@
 """An OneBot v11 implementation of our own: it plays QQ towards the bot over a real reverse WebSocket."""
 
+# ruff: noqa: ASYNC109 - a timeout here is how long a test waits before it fails with what the bot did
+
 import asyncio
 import json
 import re
@@ -385,7 +387,10 @@ class OneBotClient:
 
         Each is returned once: the same call again waits for the next. Fails after `timeout` seconds.
         """
-        matches = (lambda sent: wanted in sent.text) if isinstance(wanted, str) else wanted
+
+        def matches(sent: Sent) -> bool:
+            return wanted in sent.text if isinstance(wanted, str) else wanted(sent)
+
         return await self._wait(self._unmatched_sent, matches, timeout, f"no message for {wanted!r}")
 
     async def wait_call(

@@ -3,8 +3,8 @@
 import hashlib
 import itertools
 import time
-from time import perf_counter
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, Literal
 
 Role = Literal["owner", "admin", "member"]

@@ -85,5 +85,6 @@ def upgrade() -> None:
         sa.Column("session_id", sa.String(64), nullable=False),
         sa.Column("position", sa.Integer, nullable=False),
         sa.Column("message", sa.JSON, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_index("history_order", "history", ["session_id", "position"], unique=True)

@@ -1,0 +1,56 @@
+"""Figures as the benchmarks print them."""
+
+import os
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which `share` (0 to 1) of the values lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def row(name: str, seconds: Sequence[float]) -> str:
+    """One line: how often, and minimum, median, 95th percentile and maximum in milliseconds."""
+    low, middle, high, top = (
+        1000 * value
+        for value in (min(seconds), statistics.median(seconds), percentile(seconds, 0.95), max(seconds))
+    )
+    return f"{name:<44} n={len(seconds):<5} min {low:7.1f}  p50 {middle:7.1f}  p95 {high:7.1f}  max {top:7.1f} ms"
+
+
+def process_tree(pid: int) -> list[int]:
+    """A process and everything below it. Linux only."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                status = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(status.rsplit(")", 1)[1].split()[1])
+    tree = [pid]
+    for known in tree:
+        tree.extend(child for child, parent in parents.items() if parent == known)
+    return tree
+
+
+def memory(pid: int) -> tuple[int, int]:
+    """What a process and everything below it hold: proportional set size in MB, and how many processes."""
+    tree = process_tree(pid)
+    total = 0
+    for member in tree:
+        try:
+            lines = Path(f"/proc/{member}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total // 1024, len(tree)
+
+
+def machine() -> str:
+    """One line about where the figures come from."""
+    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    return f"{os.cpu_count()} cores, load average {load}"

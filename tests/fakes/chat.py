@@ -1,0 +1,73 @@
+"""A chat model in this process: LangChain's own interface, with answers and failures that the test decides."""
+
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from services.llm import ChatModel
+
+Answer = str | AIMessage | Exception
+Reply = Answer | Callable[[list[BaseMessage]], Answer | Awaitable[Answer]]
+
+
+class ScriptedChatModel(BaseChatModel):
+    """Gives `script` in order, then `reply` for ever.
+
+    A reply is a text, a whole message, an exception to raise, or a function of the messages that gives one of these,
+    at once or awaited. A text ends with `finish_reason`; None leaves it out, as a connection that was cut does.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    reply: Any = "好的。"
+    script: list[Any] = Field(default_factory=list[Any])
+    finish_reason: str | None = "stop"
+    _prompts: list[list[BaseMessage]] = PrivateAttr(default_factory=list[list[BaseMessage]])
+
+    @property
+    def prompts(self) -> list[list[BaseMessage]]:
+        """The messages of every call so far."""
+        return self._prompts
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise NotImplementedError("the product calls models asynchronously only")
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        self._prompts.append(list(messages))
+        reply: Reply = self.script.pop(0) if self.script else self.reply
+        answer = reply(messages) if callable(reply) else reply
+        if isawaitable(answer):
+            answer = await answer
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, str):
+            metadata = {} if self.finish_reason is None else {"finish_reason": self.finish_reason}
+            answer = AIMessage(answer, response_metadata=metadata)
+        return ChatResult(generations=[ChatGeneration(message=answer)])
+
+
+def chat_model(scripted: ScriptedChatModel, deadline_s: float = 10) -> ChatModel:
+    """The model as the product holds it."""
+    return ChatModel(scripted, "scripted", deadline_s=deadline_s, structured_method="json_mode")

@@ -1,0 +1,206 @@
+"""The database: migrated to exactly the tables of the code, committed or rolled back, safe for many writers."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, create_engine, func, select, text
+from sqlalchemy.exc import IntegrityError
+
+from services.database import Database, open_database, sqlite_url
+from services.errors import DataDirectoryError
+from services.records.tables import Base, CollectionRecord, DocumentRecord, HistoryRecord, UploadRecord, now
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    opened = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
+    yield opened
+    await opened.close()
+
+
+async def names(database: Database) -> set[str]:
+    """What is in the table that these tests write."""
+    async with database.reading() as session:
+        return set(await session.scalars(select(CollectionRecord.name)))
+
+
+def collection(name: str) -> CollectionRecord:
+    return CollectionRecord(name=name, next_number=1)
+
+
+async def test_migrations_make_exactly_the_tables_of_the_code(database: Database, tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path / 'app.sqlite3'}")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+        migrated = _statements(connection)
+    engine.dispose()
+    # Alembic does not compare AUTOINCREMENT, which keeps ids from coming back.
+    created = create_engine("sqlite://")
+    with created.connect() as connection:
+        Base.metadata.create_all(connection)
+        assert _autoincrement(_statements(connection)) == _autoincrement(migrated)
+    created.dispose()
+
+
+def _statements(connection: Connection) -> dict[str, str]:
+    rows = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL"))
+    return {name: sql for name, sql in rows if name not in ("alembic_version", "sqlite_sequence")}
+
+
+def _autoincrement(statements: dict[str, str]) -> set[str]:
+    return {name for name, sql in statements.items() if "AUTOINCREMENT" in sql}
+
+
+async def test_opening_again_keeps_everything(database: Database, tmp_path: Path) -> None:
+    async with database.writing() as session:
+        session.add(collection("group_1"))
+    await database.close()
+    again = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
+    assert await names(again) == {"group_1"}
+    await again.close()
+
+
+async def test_a_block_that_ends_is_committed_and_one_that_raises_is_not(database: Database) -> None:
+    async with database.writing() as session:
+        session.add(collection("kept"))
+    with pytest.raises(RuntimeError, match="on the way"):
+        async with database.writing() as session:
+            session.add(collection("lost"))
+            await session.flush()
+            raise RuntimeError("on the way")
+    assert await names(database) == {"kept"}
+
+
+async def test_a_cancelled_block_is_rolled_back_and_lets_the_next_one_in(database: Database) -> None:
+    inside = asyncio.Event()
+
+    async def wait() -> None:
+        async with database.writing() as session:
+            session.add(collection("lost"))
+            await session.flush()
+            inside.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(wait())
+    await inside.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(5), database.writing() as session:
+        session.add(collection("kept"))
+    assert await names(database) == {"kept"}
+
+
+async def test_what_is_changed_while_reading_is_thrown_away(database: Database) -> None:
+    async with database.reading() as session:
+        session.add(collection("lost"))
+        await session.flush()
+    assert await names(database) == set()
+
+
+async def test_a_reader_sees_nothing_of_an_open_transaction(database: Database) -> None:
+    async with database.writing() as session:
+        session.add(collection("later"))
+        await session.flush()
+        assert await names(database) == set()
+    assert await names(database) == {"later"}
+
+
+async def test_many_writers_lose_nothing(database: Database) -> None:
+    async with database.writing() as session:
+        session.add(collection("counter"))
+
+    async def count_up() -> None:
+        async with database.writing() as session:
+            row = await session.get_one(CollectionRecord, "counter")
+            seen = row.next_number
+            await asyncio.sleep(0)
+            row.next_number = seen + 1
+
+    await asyncio.gather(*(count_up() for _ in range(40)), *(names(database) for _ in range(40)))
+    async with database.reading() as session:
+        assert await session.scalar(select(CollectionRecord.next_number)) == 41
+
+
+async def test_foreign_keys_are_kept(database: Database) -> None:
+    row: dict[str, Any] = dict.fromkeys(("number", "version", "size", "uploader_id", "revision", "chunk_count"), 1)
+    row |= dict.fromkeys(("name", "content_hash", "file_type", "stored_name", "build_id", "target_build_id"), "x")
+    with pytest.raises(IntegrityError):
+        async with database.writing() as session:
+            session.add(DocumentRecord(collection="nobody", state="ready", space="", uploaded_at=now(), **row))
+
+
+async def test_ids_of_a_history_never_come_back(database: Database) -> None:
+    """A summary names the messages that it replaces by id; a reused one would name somebody's newer message."""
+
+    async def add() -> int:
+        async with database.writing() as session:
+            record = HistoryRecord(session_id="group_1", position=0, message={})
+            session.add(record)
+            await session.flush()
+            return record.id
+
+    first = await add()
+    async with database.writing() as session:
+        await session.delete(await session.get_one(HistoryRecord, first))
+    assert await add() > first
+
+
+async def test_times_come_back_as_they_were_with_their_zone(database: Database) -> None:
+    moment = now()
+    async with database.writing() as session:
+        session.add(UploadRecord(self_id="1", user_id=1, name="x", size=1, source={"a": [1]}, received_at=moment))
+    async with database.reading() as session:
+        (row,) = (await session.scalars(select(UploadRecord))).all()
+        assert row.received_at == moment
+        assert row.received_at.utcoffset() is not None
+        assert row.source == {"a": [1]}
+
+
+async def test_synchronous_full_and_write_ahead_log(database: Database) -> None:
+    async with database.reading() as session:
+        assert (await session.execute(text("PRAGMA journal_mode"))).scalar() == "wal"
+        assert (await session.execute(text("PRAGMA synchronous"))).scalar() == 2
+
+
+async def test_a_database_that_cannot_be_opened_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DataDirectoryError, match="DATA_DIR"):
+        await open_database(sqlite_url(tmp_path / "missing" / "app.sqlite3"))
+
+
+async def test_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "app.sqlite3"
+    path.write_bytes(b"this is no database" * 100)
+    with pytest.raises(DataDirectoryError):
+        await open_database(sqlite_url(path))
+
+
+async def test_a_database_of_a_newer_release_is_left_alone(database: Database, tmp_path: Path) -> None:
+    async with database.writing() as session:
+        await session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(DataDirectoryError, match="更新的版本"):
+        await open_database(sqlite_url(tmp_path / "app.sqlite3"))
+
+
+async def test_a_migration_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "app.sqlite3"
+    blocking = sqlite3.connect(path)
+    # The last table of the migration is in the way: everything before it must be undone.
+    blocking.execute("CREATE TABLE history (x)")
+    blocking.commit()
+    with pytest.raises(DataDirectoryError):
+        await open_database(sqlite_url(path))
+    assert [row[0] for row in blocking.execute("SELECT name FROM sqlite_master")] == ["history"]
+    blocking.execute("DROP TABLE history")
+    blocking.close()
+    opened = await open_database(sqlite_url(path))
+    async with opened.reading() as session:
+        assert await session.scalar(select(func.count()).select_from(DocumentRecord)) == 0
+    await opened.close()

@@ -1,0 +1,287 @@
+"""Settings: names, bounds, sources and sentences. Every test goes through `load_settings`, as the bot does."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.errors import SettingsError
+from services.session import KnowledgeScope, SessionScope
+from services.settings import FILE_TYPES, Settings, load_settings, setting_fields
+
+REPOSITORY = Path(__file__).parents[2]
+NOWHERE = Path("does-not-exist.env")
+NAMES = [name for name, _ in setting_fields()]
+SECRET = "sk-Kmn4-never-shown-77"
+
+# name: default, the least and the greatest value that are taken, and one below and above them.
+BOUNDS: dict[str, tuple[float, float, float]] = {
+    "PORT": (8080, 1, 65535),
+    "API_TIMEOUT": (30, 1, 300),
+    "LLM__TIMEOUT_S": (60, 1, 600),
+    "LLM__MAX_RETRIES": (2, 0, 10),
+    "KNOWLEDGE__MAX_FILE_MB": (20, 1, 200),
+    "KNOWLEDGE__CHUNK_CHARS": (500, 100, 2000),
+    "KNOWLEDGE__CHUNK_OVERLAP_CHARS": (50, 0, 500),
+    "RETRIEVAL__TOP_K": (5, 1, 20),
+    "MEMORY__MAX_HISTORY_MESSAGES": (20, 2, 200),
+    "MEMORY__SUMMARY_CHUNK_SIZE": (10, 2, 200),
+    "MEMORY__SUMMARY_EVERY_MESSAGES": (0, 0, 1000),
+    "MEMORY__RECENT_SHOWN": (10, 1, 50),
+    "SEND__GROUP_INTERVAL_S": (1.5, 0, 60),
+    "SEND__PER_MINUTE": (20, 0, 600),
+}
+FRACTIONS = {"API_TIMEOUT", "LLM__TIMEOUT_S", "SEND__GROUP_INTERVAL_S"}
+# What must be set besides, for a bound to be reachable at all.
+COMPANIONS = {
+    ("KNOWLEDGE__CHUNK_CHARS", 100): {"KNOWLEDGE__CHUNK_OVERLAP_CHARS": "0"},
+    ("KNOWLEDGE__CHUNK_OVERLAP_CHARS", 500): {"KNOWLEDGE__CHUNK_CHARS": "1000"},
+    ("MEMORY__MAX_HISTORY_MESSAGES", 2): {"MEMORY__SUMMARY_CHUNK_SIZE": "2"},
+    ("MEMORY__SUMMARY_CHUNK_SIZE", 200): {"MEMORY__MAX_HISTORY_MESSAGES": "200"},
+}
+CHOICES: dict[str, list[str]] = {
+    "LOG_LEVEL": ["DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR"],
+    "LLM__STRUCTURED_METHOD": ["json_mode", "function_calling", "json_schema"],
+    "EMBEDDING__PROVIDER": ["local", "openai"],
+    "SESSION__SCOPE": [scope.value for scope in SessionScope],
+    "KNOWLEDGE__SCOPE": [scope.value for scope in KnowledgeScope],
+    "KNOWLEDGE__UPLOAD_ROLE": ["member", "admin", "owner"],
+}
+LISTS: dict[str, tuple[str, ...]] = {
+    "SUPERUSERS": (),
+    "NICKNAME": ("群知",),
+    "COMMAND_START": ("/", "／"),
+    "KNOWLEDGE__FILE_TYPES": FILE_TYPES,
+}
+TEXTS = {
+    "HOST": "127.0.0.1",
+    "DATA_DIR": "data",
+    "LLM__BASE_URL": "",
+    "LLM__MODEL": "",
+    "LLM__FAST_MODEL": "",
+    "EMBEDDING__BASE_URL": "",
+    "EMBEDDING__MODEL": "",
+    "MEMORY__SUMMARY_PROMPT": "",
+}
+SECRETS = ["ONEBOT_ACCESS_TOKEN", "LLM__API_KEY", "EMBEDDING__API_KEY"]
+
+
+def load(**environment: str) -> Settings:
+    """Settings from an environment alone."""
+    return load_settings(NOWHERE, environment)
+
+
+def get(settings: Settings, name: str) -> Any:
+    """The value of a setting by its name."""
+    value: Any = settings
+    for part in name.lower().split("__"):
+        value = getattr(value, part)
+    return value
+
+
+def refusal(**environment: str) -> str:
+    """The sentence with which these settings are refused."""
+    with pytest.raises(SettingsError) as caught:
+        load(**environment)
+    assert caught.value.user_message.endswith("。")
+    return caught.value.user_message
+
+
+def test_the_tables_of_this_file_name_every_setting_once() -> None:
+    assert sorted([*BOUNDS, *CHOICES, *LISTS, *TEXTS, *SECRETS]) == sorted(NAMES)
+
+
+def test_defaults() -> None:
+    settings = load()
+    for name, (default, _, _) in BOUNDS.items():
+        assert get(settings, name) == default, name
+    for name, (first, *_) in CHOICES.items():
+        assert get(settings, name) == ("INFO" if name == "LOG_LEVEL" else first), name
+    for name, default in LISTS.items():
+        assert get(settings, name) == default, name
+    for name, default in TEXTS.items():
+        assert str(get(settings, name)) == default, name
+    for name in SECRETS:
+        assert get(settings, name).get_secret_value() == "", name
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_of_numbers(name: str) -> None:
+    _, least, most = BOUNDS[name]
+    for bound in (least, most):
+        extra = COMPANIONS.get((name, int(bound)), {})
+        assert get(load(**{name: str(bound)}, **extra), name) == bound
+    assert refusal(**{name: str(least - 1)}) == f"设置 {name} 的值不对：不能小于 {least:g}。请改正后再启动。"
+    assert refusal(**{name: str(most + 1)}) == f"设置 {name} 的值不对：不能大于 {most:g}。请改正后再启动。"
+    for wrong in ("许多", "1,5", "nan", "inf", "1e999"):
+        assert f"设置 {name} " in refusal(**{name: wrong})
+    if name in FRACTIONS:
+        assert get(load(**{name: "2.5"}), name) == 2.5
+    else:
+        assert f"设置 {name} 的值不对：要填整数" in refusal(**{name: "7.5"})
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices(name: str) -> None:
+    companions = {"EMBEDDING__BASE_URL": "http://127.0.0.1:9/v1", "EMBEDDING__MODEL": "m"}
+    for choice in CHOICES[name]:
+        assert get(load(**{name: choice}, **companions), name) == choice
+    listed = "、".join(CHOICES[name])
+    assert refusal(**{name: "nonsense"}) == f"设置 {name} 的值不对：只能是 {listed}。请改正后再启动。"
+
+
+@pytest.mark.parametrize("name", ["NICKNAME", "COMMAND_START", "SUPERUSERS"])
+def test_a_list_is_read_as_people_write_it_and_as_nonebot_does(name: str) -> None:
+    for text in ("12,345", " 12 , 345 ", "12,,345,", '["12", "345"]', ' ["12","345"] ', "[12, 345]"):
+        assert get(load(**{name: text}), name) == ("12", "345"), text
+    assert get(load(**{name: "12"}), name) == ("12",)
+    assert refusal(**{name: '["12"'}) == f'设置 {name} 的格式不对，列表请写成 a,b 或 ["a", "b"]。请改正后再启动。'
+
+
+@given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1), min_size=1))
+def test_both_ways_to_write_a_list_mean_the_same(items: list[str]) -> None:
+    written = load(NICKNAME=",".join(items)).nickname
+    assert written == load(NICKNAME=json.dumps(items)).nickname == tuple(items)
+
+
+def test_file_types_are_those_that_can_be_read() -> None:
+    assert load(KNOWLEDGE__FILE_TYPES="pdf, md").knowledge.file_types == ("pdf", "md")
+    assert "exe" in refusal(KNOWLEDGE__FILE_TYPES="pdf,exe")
+    assert "KNOWLEDGE__FILE_TYPES" in refusal(KNOWLEDGE__FILE_TYPES=",")
+
+
+def test_every_default_file_type_has_a_loader() -> None:
+    from services.knowledge.loaders import LOADERS  # noqa: PLC0415 - settings must not import loaders, only this test
+
+    assert set(FILE_TYPES) == set(LOADERS)
+
+
+def test_an_empty_value_means_not_set(tmp_path: Path) -> None:
+    empty = {name: "" for name in NAMES}
+    file = tmp_path / ".env"
+    file.write_text("\n".join(f"{name}=" for name in NAMES), encoding="utf-8")
+    assert load(**empty) == load_settings(file, {}) == load()
+
+
+def test_the_environment_beats_the_file(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("PORT=9001\nretrieval__top_k=7\nNICKNAME='小 群'\nLLM__MODEL=a$HOME${X}\n", encoding="utf-8")
+    settings = load_settings(file, {"PORT": "9002", "HOME": "/root"})
+    assert settings.port == 9002
+    assert settings.retrieval.top_k == 7
+    assert settings.nickname == ("小 群",)
+    assert settings.llm.model == "a$HOME${X}"
+    assert load_settings(file, {"Port": "9003"}).port == 9003
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("RETRIEVAL__TOPK", "RETRIEVAL__TOP_K"),
+        ("RETREIVAL__TOP_K", "RETRIEVAL__TOP_K"),
+        ("retrieval__top_kk", "RETRIEVAL__TOP_K"),
+        ("LLM__APIKEY", "LLM__API_KEY"),
+        ("ONEBOT_ACCES_TOKEN", "ONEBOT_ACCESS_TOKEN"),
+        ("SUPER_USERS", ""),
+        ("MEMORY__NONSENSE_OF_MINE", ""),
+        ("LLM__", ""),
+    ],
+)
+def test_a_misspelt_name_stops_the_start(wrong: str, meant: str, tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text(f"{wrong}={SECRET}\n", encoding="utf-8")
+    with pytest.raises(SettingsError) as in_file:
+        load_settings(file, {})
+    assert in_file.value.user_message.startswith(f".env里有不认识的设置 {wrong}，")
+    messages = [in_file.value.user_message]
+    if "__" in wrong or meant:
+        messages.append(refusal(**{wrong: SECRET}))
+        assert messages[1].startswith(f"环境变量里有不认识的设置 {wrong}，")
+    for message in messages:
+        assert meant in message
+        assert SECRET not in message
+
+
+@pytest.mark.parametrize("name", ["HOME", "PATH", "HOSTNAME", "GIT__DIR", "PYTHONPATH", "LC_ALL", "LLM", "TZ", "_"])
+def test_other_programs_variables_are_left_alone_but_not_in_our_file(name: str, tmp_path: Path) -> None:
+    assert load(**{name: "x"}) == load()
+    file = tmp_path / ".env"
+    file.write_text(f"{name}=x\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=name):
+        load_settings(file, {})
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "8.8.8.8", "bot.example.com", "127.0.0.1.evil.cn"])
+def test_a_public_address_needs_a_token(host: str) -> None:
+    assert "必须填 ONEBOT_ACCESS_TOKEN" in refusal(HOST=host)
+    assert load(HOST=host, ONEBOT_ACCESS_TOKEN=SECRET).host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.5.0.1", "::1", "localhost"])
+def test_loopback_needs_none(host: str) -> None:
+    assert load(HOST=host).host == host
+
+
+def test_rules_across_fields() -> None:
+    assert "还要填 LLM__BASE_URL 和 LLM__MODEL" in refusal(LLM__API_KEY=SECRET)
+    assert "还要填 LLM__BASE_URL 和 LLM__MODEL" in refusal(LLM__API_KEY=SECRET, LLM__MODEL="m")
+    assert not load(LLM__MODEL="m", LLM__BASE_URL="http://127.0.0.1:9").llm.enabled
+    assert load(LLM__API_KEY=SECRET, LLM__MODEL="m", LLM__BASE_URL="http://127.0.0.1:9").llm.enabled
+    assert "EMBEDDING__BASE_URL 和 EMBEDDING__MODEL" in refusal(EMBEDDING__PROVIDER="openai", EMBEDDING__MODEL="m")
+    assert "一半" in refusal(KNOWLEDGE__CHUNK_CHARS="100", KNOWLEDGE__CHUNK_OVERLAP_CHARS="51")
+    assert load(KNOWLEDGE__CHUNK_CHARS="100", KNOWLEDGE__CHUNK_OVERLAP_CHARS="50").knowledge.chunk_overlap_chars == 50
+    message = refusal(MEMORY__SUMMARY_CHUNK_SIZE="21")
+    assert "MEMORY__SUMMARY_CHUNK_SIZE 不能大于 MEMORY__MAX_HISTORY_MESSAGES" in message
+    assert load(MEMORY__SUMMARY_CHUNK_SIZE="20").memory.summary_chunk_size == 20
+    assert "{history_text}" in refusal(MEMORY__SUMMARY_PROMPT="总结一下")
+    assert load(MEMORY__SUMMARY_PROMPT="总结 {history_text}").memory.summary_prompt == "总结 {history_text}"
+    assert "SUPERUSERS 要填 QQ 号，不能是 张三" in refusal(SUPERUSERS="10001,张三")
+
+
+@pytest.mark.parametrize("wrong", [{"PORT": "0"}, {"SUPERUSERS": "x"}, {"RETRIEVAL__TOPK": "1"}, {"LLM__MODEL": ""}])
+def test_no_secret_is_ever_in_a_message(wrong: dict[str, str]) -> None:
+    secrets = dict.fromkeys(SECRETS, SECRET) | {"LLM__BASE_URL": "http://127.0.0.1:9"}
+    with pytest.raises(SettingsError) as caught:
+        load(**secrets, **wrong)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert SECRET not in str(error)
+        assert SECRET not in repr(error)
+        error = error.__cause__
+    settings = load(**secrets, LLM__MODEL="m")
+    assert SECRET not in str(settings) + repr(settings) + settings.model_dump_json()
+
+
+def test_settings_cannot_be_changed() -> None:
+    settings = load()
+    for owner, name in ((settings, "port"), (settings.llm, "model")):
+        with pytest.raises(ValueError, match="frozen"):
+            setattr(owner, name, "x")
+
+
+def test_the_example_file_holds_every_setting_with_its_default() -> None:
+    example = REPOSITORY / ".env.example"
+    lines = example.read_text(encoding="utf-8").splitlines()
+    assignments = [number for number, line in enumerate(lines) if line and not line.startswith("#")]
+    written = [tuple(lines[number].split("=", 1)) for number in assignments]
+    assert written == [(name, _written(name)) for name in NAMES]
+    for number in assignments:
+        comment = lines[number - 1]
+        assert re.match(r"# \S", comment), f"{lines[number]} has no comment above it"
+    for name, info in setting_fields():
+        above = lines[assignments[NAMES.index(name)] - 1].removeprefix("# ")
+        assert info.description is not None
+        assert above.startswith(info.description), f"{name}: {above}"
+    assert load_settings(example, {}) == load()
+
+
+def _written(name: str) -> str:
+    """How the example writes a default."""
+    value = get(load(), name)
+    if name in SECRETS:
+        return value.get_secret_value()
+    return ",".join(value) if isinstance(value, tuple) else f"{value:g}" if isinstance(value, float) else str(value)
