@@ -98,7 +98,8 @@ async def reply() -> None:
     print(row("bare NoneBot echo", bare))
     print(row("answer from 10,000 chunks, model at once", ours))
     overhead = 1000 * (statistics.median(ours) - statistics.median(bare))
-    print(f"overhead at p50: {overhead:.1f} ms (goal: at most 25); ratio {statistics.median(ours) / statistics.median(bare):.1f}")
+    ratio = statistics.median(ours) / statistics.median(bare)
+    print(f"overhead at p50: {overhead:.1f} ms (goal: at most 25); ratio {ratio:.1f}")
 
 
 async def stall() -> None:
@@ -113,7 +114,7 @@ async def stall() -> None:
         await asyncio.sleep(1.5)
         busy = await _under_traffic(bench, 20)
         still_going = not taking_in.done()
-        print(f"1 MB is {len(text)} bytes; ingest {'ran through' if still_going else 'ended within'} the whole measurement")
+        print(f"{len(text)} bytes; their ingest {'ran through' if still_going else 'ended within'} the measurement")
         taking_in.cancel()
         await asyncio.gather(taking_in, return_exceptions=True)
     for title, (replies, pings, echo_pings) in (("idle", idle), ("during ingest", busy)):
@@ -143,9 +144,7 @@ async def _under_traffic(bench: Bench, seconds: float) -> tuple[list[float], lis
             replies.append(took)
             await asyncio.sleep(max(0.0, 0.5 - took))
 
-    results = await asyncio.gather(
-        chatter(), questions(), _pings(bench.client, 1, end), _pings(bench.echo, 1, end)
-    )
+    results = await asyncio.gather(chatter(), questions(), _pings(bench.client, 1, end), _pings(bench.echo, 1, end))
     return replies, results[2], results[3]
 
 

@@ -15,8 +15,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 def row(name: str, seconds: Sequence[float]) -> str:
     """One line: how often, and minimum, median, 95th percentile and maximum in milliseconds."""
     low, middle, high, top = (
-        1000 * value
-        for value in (min(seconds), statistics.median(seconds), percentile(seconds, 0.95), max(seconds))
+        1000 * value for value in (min(seconds), statistics.median(seconds), percentile(seconds, 0.95), max(seconds))
     )
     return f"{name:<44} n={len(seconds):<5} min {low:7.1f}  p50 {middle:7.1f}  p95 {high:7.1f}  max {top:7.1f} ms"
 

@@ -26,10 +26,15 @@ _DIMENSIONS = 384
 def passage(seed: int, chars: int = 300) -> str:
     """Chinese-looking text with one rare code in it."""
     chance = random.Random(seed)
-    words = [chance.choice(_WORDS) for _ in range(chars // 2)]
+    # Most words of a text are its own: here one in twelve is of those that people ask about.
+    words = [chance.choice(_WORDS) if chance.random() < 1 / 12 else _rare(chance) for _ in range(chars // 2)]
     for place in range(12, len(words), 13):
         words[place] += "。"
     return f"{''.join(words)}编号 QZ-{seed:06d}。"
+
+
+def _rare(chance: random.Random) -> str:
+    return chr(chance.randrange(0x4E00, 0x4F00)) + chr(chance.randrange(0x5000, 0x5040))
 
 
 async def prepare(data_dir: Path, collection: str, chunks: int, space: str) -> None:

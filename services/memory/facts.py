@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
 
 _NUMERAL = "一二两三四五六七八九十百千万亿"
 _UNIT = (
@@ -12,19 +13,22 @@ _UNIT = (
 # From the most specific to the least: an address is one fact, not several numbers.
 _FACT = re.compile(
     rf"""
-    (?P<url>(?:https?|ftp)://[^\s<>"'，。；、！？）】」』]+|www\.[^\s<>"'，。；、！？）】」』]+)
-    | (?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
-    | (?P<file>[\w\-.（）()+]+\.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|zip|rar|7z|png|jpe?g|py|json|ya?ml|exe|apk)\b)
+    (?P<url>(?:(?:https?|ftp)://|www\.)[!#-&*-;=?-~]+)
+    | (?P<mail>[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)
+    | (?P<file>[\w\-.()+]+\.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|zip|rar|7z|png|jpe?g|py|json|ya?ml|exe|apk)\b)
     | (?P<code>(?<![A-Za-z0-9])(?=[A-Za-z0-9._-]*\d)(?=[A-Za-z0-9._-]*[A-Za-z])[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*)
-    | (?P<number>(?<![A-Za-z0-9.])\d[\d,]*(?:[.:：/\-]\d+)*(?:\s?(?:{_UNIT}))*
-        (?:\d+(?:[.:：]\d+)*(?:{_UNIT})+)*)
+    | (?P<number>(?<![A-Za-z0-9.])\d[\d,]*(?:[.:/\-]\d+)*(?:[ \t]?(?:{_UNIT}))*
+        (?:\d+(?:[.:]\d+)*(?:{_UNIT})+)*)
     | (?P<numeral>(?:[{_NUMERAL}]{{2,}}|[二三四五六七八九十])(?:{_UNIT})+)
     """,
     re.VERBOSE,
 )
 _CLAUSE_END = re.compile(r"(?<=[。！？；，\n])|(?<=[!?;])(?=\s)")
-_LIST_MARK = re.compile(r"^\s*\d{1,2}[.、)）]\s*", re.MULTILINE)
+# The number of a list's item; before further digits it is a number itself: 12.5, or the first of "20、30".
+_LIST_MARK = re.compile(r"^[ \t]*\d{1,2}(?:\.(?!\d)|[、)](?![ \t]*\d))[ \t]*", re.MULTILINE)
 _CLAUSE_CHARS = 80
+_CUT_BEFORE = re.compile(rf"^[A-Za-z\d.,:/@_\-{_NUMERAL}]+")
+_CUT_BEHIND = re.compile(rf"[A-Za-z\d.,:/@_\-{_NUMERAL}]+$")
 
 
 def facts(text: str) -> list[str]:
@@ -34,10 +38,8 @@ def facts(text: str) -> list[str]:
     ['3500 元', 'a@b.cn', '报销.docx']
     """
     found: dict[str, None] = {}
-    # A full-width comma separates; NFKC would make it the comma of a number.
-    normal = unicodedata.normalize("NFKC", text.replace("，", "、"))
-    for match in _FACT.finditer(_LIST_MARK.sub("", normal)):
-        fact = match.group().rstrip(".,:：-/")
+    for match in _FACT.finditer(_LIST_MARK.sub("", _normal(text))):
+        fact = match.group().rstrip(".,:-/")
         # A bare single digit is a list mark or a manner of speaking.
         if len(fact) > 1:
             found.setdefault(fact)
@@ -45,11 +47,11 @@ def facts(text: str) -> list[str]:
 
 
 def contains(text: str, fact: str) -> bool:
-    """Whether `fact` stands in `text` as itself, not as part of a longer number or word."""
-    plain, wanted = _plain(text), _plain(fact)
-    edge_before = r"(?<![0-9.])" if wanted[0].isdigit() else r"(?<![a-z0-9])" if wanted[0].isascii() else ""
-    edge_after = r"(?![0-9])" if wanted[-1].isdigit() else r"(?![a-z0-9])" if wanted[-1].isascii() else ""
-    return re.search(edge_before + re.escape(wanted) + edge_after, plain) is not None
+    """Whether `fact` stands in `text`, on one line, as itself and not as part of a longer number or word.
+
+    Letter case, the comma of thousands and the space before a unit make no difference.
+    """
+    return re.search(_pattern(_normal(fact).casefold()), _normal(text).casefold()) is not None
 
 
 def lost_facts(original: str, summary: str) -> list[str]:
@@ -60,7 +62,7 @@ def lost_facts(original: str, summary: str) -> list[str]:
 def clauses_with(lines: Iterable[str], lost: Iterable[str]) -> list[str]:
     """For each lost fact the clause it stands in, verbatim, so that the number keeps its meaning.
 
-    A clause longer than 80 characters gives the fact's surroundings only.
+    A clause longer than 80 characters gives the fact's surroundings only. Every clause is one line.
     """
     clauses = [clause.strip() for line in lines for clause in _CLAUSE_END.split(line) if clause.strip()]
     kept: dict[str, None] = {}
@@ -75,16 +77,47 @@ def clauses_with(lines: Iterable[str], lost: Iterable[str]) -> list[str]:
 
 
 def _around(clause: str, fact: str) -> str:
-    normal = unicodedata.normalize("NFKC", clause)
+    normal = _normal(clause)
     place = normal.find(fact)
     if place < 0:
         return fact
-    start = max(0, place - _CLAUSE_CHARS // 2)
-    part = normal[start : place + len(fact) + _CLAUSE_CHARS // 4]
-    # Cutting may have cut another number in two, which would then be a false fact.
-    return part if contains(part, fact) and start == 0 else fact
+    start, end = place - _CLAUSE_CHARS // 2, place + len(fact)
+    before, behind = normal[max(0, start) : place], normal[end : end + _CLAUSE_CHARS // 4]
+    # A number or name cut in two would be a false fact.
+    if start > 0:
+        before = _CUT_BEFORE.sub("", before)
+    if end + len(behind) < len(normal):
+        behind = _CUT_BEHIND.sub("", behind)
+    part = (before + fact + behind).strip()
+    return part if contains(part, fact) else fact
 
 
-def _plain(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text).lower().replace(",", "")
-    return re.sub(r"\s+", "", text)
+def _normal(text: str) -> str:
+    # A full-width comma separates; NFKC would make it the comma of a number.
+    return unicodedata.normalize("NFKC", text.replace("，", "。"))
+
+
+def _pattern(fact: str) -> str:
+    """A regular expression for a fact in its other spellings, with nothing before or behind that would extend it."""
+    signs = re.sub(r"[ \t]+|(?<=\d),+", "", fact)
+    parts: list[str] = []
+    for sign, following in pairwise([*signs, ""]):
+        parts.append(re.escape(sign))
+        if sign.isdecimal() and following:
+            parts.append(",*" if following.isdecimal() else r",*[ \t]*")
+        elif not sign.isascii() and following.isdecimal():
+            parts.append(r"[ \t]*")
+    first, last = signs[0], signs[-1]
+    before = behind = ""
+    if first.isdecimal():
+        # 500 is not in 13,500.
+        before = r"(?<![\d.])" + (r"(?<!\d,)" if re.match(r"\d{3}(?!\d)", signs) else "")
+    elif first in _NUMERAL:
+        before = f"(?<![{_NUMERAL}])"
+    elif first.isascii() and first.isalpha():
+        before = r"(?<![a-z\d])"
+    if last.isdecimal():
+        behind = r"(?!\d|\.\d|,\d{3}(?!\d))"
+    elif last.isascii() and last.isalpha():
+        behind = r"(?![a-z\d])"
+    return before + "".join(parts) + behind

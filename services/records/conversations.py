@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
@@ -29,33 +29,49 @@ class ConversationRecords:
     async def begin(self, session_id: str, user_id: int, question: str) -> int:
         """Write down a question before anybody tries to answer it; gives the turn's id."""
         async with self._database.writing() as session:
-            await _conversation(session, session_id)
-            turn = TurnRecord(
-                session_id=session_id,
-                user_id=user_id,
-                question=question,
-                answer="",
-                state=TurnState.PENDING,
-                asked_at=now(),
-                ended_at=None,
+            added = await session.execute(
+                insert(TurnRecord)
+                .values(
+                    session_id=session_id,
+                    user_id=user_id,
+                    question=question,
+                    answer="",
+                    state=TurnState.PENDING,
+                    asked_at=now(),
+                )
+                .returning(TurnRecord.id)
             )
-            session.add(turn)
-            await session.flush()
-            return turn.id
+            return added.scalar_one()
 
     async def complete(self, turn_id: int, answer: str, messages: Sequence[Mapping[str, Any]]) -> None:
         """Write down the answer and append the turn's messages to the working history, in one step."""
         async with self._database.writing() as session:
-            turn = await session.get_one(TurnRecord, turn_id)
-            turn.answer, turn.state, turn.ended_at = answer, TurnState.ANSWERED, now()
+            ended = await session.execute(
+                update(TurnRecord)
+                .where(TurnRecord.id == turn_id)
+                .values(answer=answer, state=TurnState.ANSWERED, ended_at=now())
+                .returning(TurnRecord.session_id)
+            )
+            session_id = ended.scalar_one()
             last = await session.scalar(
-                select(func.max(HistoryRecord.position)).where(HistoryRecord.session_id == turn.session_id)
+                select(func.max(HistoryRecord.position)).where(HistoryRecord.session_id == session_id)
             )
             start = 0 if last is None else last + 1
-            for offset, message in enumerate(messages):
-                session.add(HistoryRecord(session_id=turn.session_id, position=start + offset, message=dict(message)))
-            conversation = await _conversation(session, turn.session_id)
-            conversation.messages_since_summary += len(messages)
+            await session.execute(
+                insert(HistoryRecord),
+                [
+                    {"session_id": session_id, "position": start + offset, "message": dict(message)}
+                    for offset, message in enumerate(messages)
+                ],
+            )
+            counted = await session.execute(
+                update(ConversationRecord)
+                .where(ConversationRecord.session_id == session_id)
+                .values(messages_since_summary=ConversationRecord.messages_since_summary + len(messages))
+                .returning(ConversationRecord.session_id)
+            )
+            if counted.first() is None:
+                (await _conversation(session, session_id)).messages_since_summary = len(messages)
 
     async def fail(self, turn_id: int) -> None:
         """The question stays in the log, marked as failed; the working history never knew it."""

@@ -26,25 +26,35 @@ _EXACT_MAX_SHARE = 0.02
 _EXACT_MAX_CHUNKS = 3
 # Coverage alone, for chunks without a vector: best F1 on CMRC and DRCD at 0.21.
 _LEXICAL_THRESHOLD = 0.21
-_SMALL_COLLECTION = 150
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """How one family of cosines is combined and cut. `small` is the threshold below 150 chunks."""
+    """How one family of cosines is combined and cut. `tiny` is the threshold at ten chunks, `large` at a thousand."""
 
     coverage_weight: float
-    threshold: float
-    small: float
+    tiny: float
+    large: float
 
 
 _SCALES: Mapping[CosineScale, _Scale] = {
-    CosineScale.E5: _Scale(0.10, 0.895, 0.885),
+    # The best of many chunks scores higher than the best of few, right or wrong. Best thresholds measured on halves of
+    # CMRC and DRCD: 0.877-0.890 at 33 chunks, 0.887-0.902 at 300, 0.893-0.909 at 900, and 0.895 at 15,000 chunks of
+    # HuixiangDou. The line runs at their lower edge: who asks the bot by name wants the nearest passage. At four
+    # chunks of CMRC 0.860 accepts 99.8 % of answerable questions, 4 % of others and 3 % of small talk.
+    CosineScale.E5: _Scale(0.10, 0.860, 0.895),
     # A weak embedding: words dominate. Thresholds as measured for `cosine + 1.0 · coverage`.
-    CosineScale.UNIVERSAL_SENTENCE_ENCODER: _Scale(1.0, 0.53, 0.47),
+    CosineScale.UNIVERSAL_SENTENCE_ENCODER: _Scale(1.0, 0.44, 0.53),
     # A model of unknown range: its best candidates pass and the language model judges them.
     CosineScale.UNKNOWN: _Scale(0.30, 0.0, 0.0),
 }
+
+
+def threshold(scale: CosineScale, chunk_count: int) -> float:
+    """The lowest score that passes the gate: rising with the logarithm of the collection's size, from 10 to 1,000."""
+    rules = _SCALES[scale]
+    decades = min(2.0, max(0.0, math.log10(max(1, chunk_count) / 10)))
+    return rules.tiny + (rules.large - rules.tiny) * decades / 2
 
 
 def term_weights(document_frequency: Mapping[str, int], chunk_count: int) -> dict[str, float]:
@@ -65,7 +75,7 @@ def rank(question: str, result: SearchResult, scale: CosineScale) -> list[Candid
     codes = _codes(question, result)
     code_total = sum(weights[code] for code in codes)
     rules = _SCALES[scale]
-    threshold = rules.small if result.chunk_count < _SMALL_COLLECTION else rules.threshold
+    lowest = threshold(scale, result.chunk_count)
     # A chunk without a vector must be neither favoured nor buried: it counts as the least similar of the candidates.
     floor = min((hit.cosine for hit in result.hits if hit.cosine is not None), default=0.0)
     candidates: list[Candidate] = []
@@ -74,7 +84,7 @@ def rank(question: str, result: SearchResult, scale: CosineScale) -> list[Candid
         exact = _share(hit.matched & codes, weights, code_total)
         cosine = floor if hit.cosine is None else hit.cosine
         score = cosine + rules.coverage_weight * coverage * shrinkage + _EXACT_WEIGHT * exact
-        accepted = coverage * shrinkage >= _LEXICAL_THRESHOLD if hit.cosine is None else score >= threshold
+        accepted = coverage * shrinkage >= _LEXICAL_THRESHOLD if hit.cosine is None else score >= lowest
         candidates.append(Candidate(hit, score, coverage, accepted))
     candidates.sort(key=lambda candidate: (-candidate.score, candidate.hit.chunk.chunk_id))
     return candidates

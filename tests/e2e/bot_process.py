@@ -87,7 +87,7 @@ class BotProcess:
         """Wait until `fragment` stands in the output, and give all of it."""
         try:
             async with asyncio.timeout(timeout):
-                while fragment not in self.output():
+                while fragment not in self.output():  # noqa: ASYNC110 - another process writes it
                     await asyncio.sleep(0.02)
         except TimeoutError:
             raise AssertionError(f"{fragment!r} was not written within {timeout} s\n{self._tail()}") from None
@@ -220,6 +220,8 @@ class BotProcess:
         for pid in self._survivors(group):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        left = await self._survivors_after(5.0, group)
+        assert not left, f"processes {left} survived SIGKILL"
 
     async def _survivors_after(self, seconds: float, group: int) -> list[int]:
         for _ in range(int(seconds / 0.05)):
