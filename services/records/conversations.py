@@ -53,25 +53,15 @@ class ConversationRecords:
                 .returning(TurnRecord.session_id)
             )
             session_id = ended.scalar_one()
-            last = await session.scalar(
-                select(func.max(HistoryRecord.position)).where(HistoryRecord.session_id == session_id)
-            )
-            start = 0 if last is None else last + 1
-            await session.execute(
-                insert(HistoryRecord),
-                [
-                    {"session_id": session_id, "position": start + offset, "message": dict(message)}
-                    for offset, message in enumerate(messages)
-                ],
-            )
-            counted = await session.execute(
-                update(ConversationRecord)
-                .where(ConversationRecord.session_id == session_id)
-                .values(messages_since_summary=ConversationRecord.messages_since_summary + len(messages))
-                .returning(ConversationRecord.session_id)
-            )
-            if counted.first() is None:
-                (await _conversation(session, session_id)).messages_since_summary = len(messages)
+            last = select(func.max(HistoryRecord.position)).where(HistoryRecord.session_id == session_id)
+            for message in messages:
+                await session.execute(
+                    insert(HistoryRecord).values(
+                        session_id=session_id,
+                        position=func.coalesce(last.scalar_subquery(), -1) + 1,
+                        message=dict(message),
+                    )
+                )
 
     async def fail(self, turn_id: int) -> None:
         """The question stays in the log, marked as failed; the working history never knew it."""
@@ -102,15 +92,20 @@ class ConversationRecords:
             return list(found)
 
     async def standing(self, session_id: str) -> tuple[int, int]:
-        """Messages in the working history, and messages since the last summary."""
+        """Messages in the working history, and those of them that came after the last summary was written."""
+        mine = HistoryRecord.session_id == session_id
+        last_summary = (
+            select(func.coalesce(func.max(HistoryRecord.id), 0))
+            .where(mine, HistoryRecord.message["type"].as_string() == "system")
+            .scalar_subquery()
+        )
         async with self._database.reading() as session:
-            count = await session.scalar(
-                select(func.count()).select_from(HistoryRecord).where(HistoryRecord.session_id == session_id)
-            )
-            since = await session.scalar(
-                select(ConversationRecord.messages_since_summary).where(ConversationRecord.session_id == session_id)
-            )
-            return count or 0, since or 0
+            row = (
+                await session.execute(
+                    select(func.count(), func.count().filter(HistoryRecord.id > last_summary)).where(mine)
+                )
+            ).one()
+            return row[0], row[1]
 
     async def longer_than(self, messages: int) -> list[str]:
         """Sessions whose working history has more messages than this."""
@@ -131,8 +126,6 @@ class ConversationRecords:
                 return False
             await session.execute(delete(HistoryRecord).where(HistoryRecord.id.in_(ids)))
             session.add(HistoryRecord(session_id=session_id, position=replaced[0].position, message=dict(summary)))
-            conversation = await _conversation(session, session_id)
-            conversation.messages_since_summary = 0
             return True
 
     async def forget(self, session_id: str) -> int:
@@ -141,7 +134,6 @@ class ConversationRecords:
             conversation = await _conversation(session, session_id)
             last = await session.scalar(select(func.max(TurnRecord.id)).where(TurnRecord.session_id == session_id))
             conversation.forgotten_turn_id = last or 0
-            conversation.messages_since_summary = 0
             gone = await session.execute(
                 select(func.count()).select_from(HistoryRecord).where(HistoryRecord.session_id == session_id)
             )
@@ -197,9 +189,7 @@ def _forgotten(session_id: str) -> Any:
 async def _conversation(session: AsyncSession, session_id: str) -> ConversationRecord:
     conversation = await session.get(ConversationRecord, session_id)
     if conversation is None:
-        conversation = ConversationRecord(
-            session_id=session_id, forgotten_turn_id=0, messages_since_summary=0, knowledge_group_id=None
-        )
+        conversation = ConversationRecord(session_id=session_id, forgotten_turn_id=0, knowledge_group_id=None)
         session.add(conversation)
         await session.flush()
     return conversation

@@ -124,7 +124,6 @@ class ConversationRecord(Base):
 
     session_id: Mapped[str] = mapped_column(String(64), primary_key=True)
     forgotten_turn_id: Mapped[int] = mapped_column(default=0)
-    messages_since_summary: Mapped[int] = mapped_column(default=0)
     knowledge_group_id: Mapped[int | None] = mapped_column(BigInteger)
 
 
@@ -152,7 +151,10 @@ class TurnRecord(Base):
 
 
 class HistoryRecord(Base):
-    """The working history: the messages that the model is shown, oldest first by `position`."""
+    """The working history: the messages that the model is shown, oldest first by `position`.
+
+    An id is never used twice, so the ids above a summary's are those of messages that came after it was written.
+    """
 
     __tablename__ = "history"
     __table_args__ = (

@@ -64,7 +64,6 @@ def upgrade() -> None:
         "conversations",
         sa.Column("session_id", sa.String(64), primary_key=True),
         sa.Column("forgotten_turn_id", sa.Integer, nullable=False),
-        sa.Column("messages_since_summary", sa.Integer, nullable=False),
         sa.Column("knowledge_group_id", sa.BigInteger),
     )
     op.create_table(
