@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import dataclass
 
 from nonebot import get_bots, get_driver, logger, on_message, on_notice
 from nonebot.adapters.onebot.v11 import Bot, NoticeEvent, PrivateMessageEvent
@@ -26,9 +27,16 @@ _UPLOAD_ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER
 # Some clients tell of one private file by a notice and by a message, and two of our accounts in one group both hear of
 # a file. The same telling twice is somebody sending the file again.
 _SAME_FILE_S = 60.0
-_recent: dict[tuple[int, int, str, int], tuple[str, float]] = {}
+_recent: dict[tuple[int, int, str], "_Telling"] = {}
 _downloads = asyncio.Semaphore(3)
 _in_hand: set[int] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    told_by: str
+    size: int
+    at: float
 
 
 async def _is_file_notice(event: NoticeEvent) -> bool:
@@ -94,11 +102,15 @@ async def _receive(
 
 def _is_retold(session: Session, file: UploadedFile, told_by: str) -> bool:
     present = time.monotonic()
-    for key in [key for key, (_, seen) in _recent.items() if seen < present - _SAME_FILE_S]:
+    for key in [key for key, telling in _recent.items() if telling.at < present - _SAME_FILE_S]:
         del _recent[key]
-    key = (session.group_id or 0, session.user_id, file.name, file.size)
-    first, _ = _recent.setdefault(key, (told_by, present))
-    return first != told_by
+    key = (session.group_id or 0, session.user_id, file.name)
+    first = _recent.setdefault(key, _Telling(told_by, file.size, present))
+    # Not every telling knows the size.
+    if first.told_by != told_by and (first.size == file.size or not (first.size and file.size)):
+        return True
+    _recent[key] = _Telling(told_by, file.size, present)
+    return False
 
 
 async def _refusal(bot: Bot, session: Session, file: UploadedFile, knowledge: KnowledgeService) -> str:

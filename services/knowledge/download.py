@@ -4,6 +4,7 @@ import asyncio
 import errno
 import ipaddress
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -29,14 +30,15 @@ class _PublicResolver(AbstractResolver):
     The connection is made to the very addresses checked here, so a name cannot change its mind in between.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_public: Callable[[str], bool]) -> None:
         self._resolver = ThreadedResolver()
+        self._is_public = is_public
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         found = await self._resolver.resolve(host, port, family)
-        if not all(_is_public(result["host"]) for result in found):
+        if not all(self._is_public(result["host"]) for result in found):
             raise _PrivateAddress(host)
         return found
 
@@ -44,7 +46,8 @@ class _PublicResolver(AbstractResolver):
         await self._resolver.close()
 
 
-def _is_public(address: str) -> bool:
+def is_public_address(address: str) -> bool:
+    """Whether an IP address, also one wrapped into IPv6, belongs to nobody's own network or machine."""
     try:
         parsed = ipaddress.ip_address(address.split("%", maxsplit=1)[0])
     except ValueError:
@@ -53,16 +56,24 @@ def _is_public(address: str) -> bool:
     return (mapped or parsed).is_global
 
 
-async def download(url: str, target: Path, *, max_bytes: int, timeout_s: float = 120) -> None:
+async def download(
+    url: str,
+    target: Path,
+    *,
+    max_bytes: int,
+    timeout_s: float = 120,
+    is_public: Callable[[str], bool] = is_public_address,
+) -> None:
     """Fetch `url` into the new file `target`; on any failure nothing is left at `target`.
 
     The first address comes from the connected QQ client and is trusted, also on a private network; where a redirect
-    leads is not: from a public address it may only lead to public ones, from a private one only to the same host.
-    Raises `DocumentRejected` when the content is larger than `max_bytes`, `DownloadFailed` for everything else.
+    leads is not: once away from the first host, only to public addresses.
+    `is_public` judges IP addresses. Raises `DocumentRejected` when the content is larger than `max_bytes`,
+    `DownloadFailed` for everything else.
     """
     try:
         async with asyncio.timeout(timeout_s):
-            await _follow(url, target, max_bytes)
+            await _follow(url, target, max_bytes, is_public)
     except TimeoutError as error:
         target.unlink(missing_ok=True)
         raise DownloadFailed("文件下载超时了，请稍后重新发一次。", url) from error
@@ -82,16 +93,17 @@ def _failure(url: str, error: Exception) -> DownloadFailed:
     return DownloadFailed("文件下载失败，可能是网络中断，请稍后重新发一次。", f"{url}: {error!r}")
 
 
-async def _follow(url: str, target: Path, max_bytes: int) -> None:
+async def _follow(url: str, target: Path, max_bytes: int, is_public: Callable[[str], bool]) -> None:
     trusted_host = urlsplit(url).hostname
-    for hop in range(_MAX_REDIRECTS + 1):
+    guarded = False
+    for _ in range(_MAX_REDIRECTS + 1):
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise DownloadFailed("文件链接无效，请重新发一次文件。", url)
-        guarded = hop > 0 and parts.hostname != trusted_host
-        if guarded and _is_address(parts.hostname) and not _is_public(parts.hostname):
+        guarded = guarded or parts.hostname != trusted_host
+        if guarded and _is_address(parts.hostname) and not is_public(parts.hostname):
             raise _PrivateAddress(parts.hostname)
-        resolver = _PublicResolver() if guarded else ThreadedResolver()
+        resolver = _PublicResolver(is_public) if guarded else ThreadedResolver()
         connector = aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False)
         try:
             async with (

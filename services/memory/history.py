@@ -56,7 +56,7 @@ class TurnHistory(BaseChatMessageHistory):
 
 
 def within_budget(messages: Sequence[BaseMessage], budget: int = _PROMPT_BUDGET) -> list[BaseMessage]:
-    """Framed summaries, then the latest messages that fit into `budget` characters, beginning with a person's.
+    """Framed summaries, then the latest messages that fit into `budget` characters.
 
     The last exchange is always kept; a summary longer than half the budget keeps its end, where the verbatim facts are.
     """
@@ -73,7 +73,8 @@ def within_budget(messages: Sequence[BaseMessage], budget: int = _PROMPT_BUDGET)
         if budget < 0 and len(spoken) - start >= 2:
             break
         start -= 1
-    while start < len(spoken) and spoken[start].type != "human":
+    # Where the budget cut, no answer stands without its question. After a summary one may: the question is in there.
+    while 0 < start < len(spoken) and spoken[start].type != "human":
         start += 1
     return [*kept, *spoken[start:]]
 

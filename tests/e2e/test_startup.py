@@ -1,0 +1,263 @@
+"""How the process starts, refuses to start and ends: every refusal is one sentence, and no end leaves anything behind."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.bot_process import ROOT, BotProcess
+from tests.e2e.conftest import BotFactory, ClientFactory
+from tests.e2e.onebot_client import HandshakeRefused
+
+GROUP, ASKER = 777, 10002
+NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
+REFUSAL = "启动失败："
+# What git does not track or a bot does not need; copying the environment alone would take minutes.
+_NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "data", "tests", "docs", "benchmarks", "*.lock")
+
+
+def _refusal(bot: BotProcess, code: int) -> str:
+    """The only sentence of a refused start, which is also the last thing the operator sees."""
+    output = bot.output()
+    assert code not in (0, None), output
+    assert code > 0, f"ended by signal {-code}\n{output}"
+    assert output.count(REFUSAL) == 1, output
+    sentence = output.partition(REFUSAL)[2].strip()
+    assert output.count("Traceback") == 0, output
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("RETRIEVAL__TOPK=5", ("empty.env", "RETRIEVAL__TOPK", "RETRIEVAL__TOP_K")),
+        ("RETRIEVAL__TOP_K=0", ("RETRIEVAL__TOP_K", "不能小于 1")),
+        ("KNOWLEDGE__UPLOAD_ROLE=boss", ("KNOWLEDGE__UPLOAD_ROLE", "member、admin、owner")),
+        ("SUPERUSERS=张三", ("SUPERUSERS", "张三")),
+    ],
+)
+async def test_wrong_line_in_the_settings_file(line: str, named: tuple[str, ...], bot_factory: BotFactory) -> None:
+    bot = bot_factory.create()
+    bot.directory.mkdir(parents=True)
+    (bot.directory / "empty.env").write_text(f"# 注释\n{line}\n", encoding="utf-8")
+    sentence = _refusal(bot, await bot.start_refused())
+    assert all(name in sentence for name in named), sentence
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"RETREIVAL__TOP_K": "5"}, ("环境变量", "RETREIVAL__TOP_K", "RETRIEVAL__TOP_K")),
+        ({"MEMORY__MAX_HISTORY": "5"}, ("环境变量", "MEMORY__MAX_HISTORY")),
+        ({"MEMORY__MAX_HISTORY_MESSAGES": "100000"}, ("MEMORY__MAX_HISTORY_MESSAGES", "不能大于 200")),
+        ({"PORT": "http"}, ("PORT", "整数")),
+        ({"HOST": "0.0.0.0", "ONEBOT_ACCESS_TOKEN": None}, ("HOST", "ONEBOT_ACCESS_TOKEN")),
+        ({"HOST": "0.0.0.0", "ONEBOT_ACCESS_TOKEN": ""}, ("HOST", "ONEBOT_ACCESS_TOKEN")),
+        ({"LLM__MODEL": ""}, ("LLM__MODEL", "LLM__BASE_URL")),
+        ({"MEMORY__SUMMARY_PROMPT": "总结一下"}, ("MEMORY__SUMMARY_PROMPT", "{history_text}")),
+    ],
+)
+async def test_wrong_setting_in_the_environment(
+    settings: dict[str, str | None], named: tuple[str, ...], bot_factory: BotFactory
+) -> None:
+    bot = bot_factory.create(**settings)
+    sentence = _refusal(bot, await bot.start_refused())
+    assert all(name in sentence for name in named), sentence
+    assert "\n" not in sentence
+    assert "e2e-key" not in bot.output(), "a key is never shown"
+    assert not list(bot.data_directory.iterdir()), "a refused start leaves no trace"
+
+
+async def test_second_process_and_port_in_use(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
+    first = await bot_factory(**NO_MODEL)
+    client = await client_factory(first)
+    second = bot_factory.create(DATA_DIR=str(first.data_directory), **NO_MODEL)
+    sentence = _refusal(second, await second.start_refused())
+    assert "另一个进程" in sentence
+    assert str(first.data_directory) in sentence
+
+    third = bot_factory.create(PORT=str(first.port), **NO_MODEL)
+    sentence = _refusal(third, await third.start_refused())
+    assert f"127.0.0.1:{first.port}" in sentence
+    assert "PORT" in sentence
+
+    # A program of another kind on the port, listening on all addresses.
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        port = taken.getsockname()[1]
+        fourth = bot_factory.create(PORT=str(port), **NO_MODEL)
+        assert str(port) in _refusal(fourth, await fourth.start_refused())
+
+    # The first has not noticed anything.
+    await client.upload_group_file(GROUP, ASKER, "值班.md", "值班电话是 6023。".encode())
+    await client.wait_sent("已入库", timeout=20)
+    assert await first.stop() == 0
+
+
+async def test_data_directory_is_a_file(bot_factory: BotFactory, tmp_path: Path) -> None:
+    occupied = tmp_path / "occupied"
+    occupied.write_text("不是目录")
+    for path in (occupied, occupied / "inside"):
+        bot = bot_factory.create(DATA_DIR=str(path), **NO_MODEL)
+        sentence = _refusal(bot, await bot.start_refused())
+        assert "DATA_DIR" in sentence
+        assert str(occupied) in sentence
+    assert occupied.read_text() == "不是目录"
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="permissions do not bind root")
+async def test_data_directory_is_read_only(bot_factory: BotFactory, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    bot = bot_factory.create(DATA_DIR=str(closed), **NO_MODEL)
+    assert "DATA_DIR" in _refusal(bot, await bot.start_refused())
+
+
+async def test_database_is_broken(bot_factory: BotFactory) -> None:
+    bot = bot_factory.create(**NO_MODEL)
+    bot.data_directory.mkdir(parents=True)
+    database = bot.data_directory / "app.sqlite3"
+    database.write_bytes(b"this is no database at all" * 400)
+    sentence = _refusal(bot, await bot.start_refused())
+    assert "app.sqlite3" in sentence
+    assert database.read_bytes().startswith(b"this is no"), "nothing is overwritten"
+
+
+def _break_yaml(copy: Path) -> None:
+    path = copy / "prompts" / "rag" / "answer.yaml"
+    path.write_text(path.read_text("utf-8") + "\nhuman: [\n", encoding="utf-8")
+
+
+def _misspell_variable(copy: Path) -> None:
+    path = copy / "prompts" / "memory" / "summary.yaml"
+    path.write_text(path.read_text("utf-8").replace("{history_text}", "{history_txt}"), encoding="utf-8")
+
+
+def _remove_persona(copy: Path) -> None:
+    (copy / "prompts" / "persona.yaml").unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (_break_yaml, ("prompts/rag/answer.yaml", "YAML", "line")),
+        (_misspell_variable, ("prompts/memory/summary.yaml", "{history_text}")),
+        (_remove_persona, ("prompts/persona.yaml", "缺少")),
+    ],
+)
+async def test_broken_prompt_file(
+    damage: Callable[[Path], None], named: tuple[str, ...], bot_factory: BotFactory, tmp_path: Path
+) -> None:
+    copy = await asyncio.to_thread(shutil.copytree, ROOT, tmp_path / "copy", ignore=_NOT_COPIED)
+    damage(copy)
+    bot = bot_factory.create(script=copy / "bot.py", **NO_MODEL)
+    sentence = _refusal(bot, await bot.start_refused())
+    assert all(name in sentence for name in named), sentence
+
+
+async def test_broken_plugin(bot_factory: BotFactory, tmp_path: Path) -> None:
+    copy = await asyncio.to_thread(shutil.copytree, ROOT, tmp_path / "copy", ignore=_NOT_COPIED)
+    with (copy / "plugins" / "admin.py").open("a", encoding="utf-8") as file:
+        file.write("\nimport a_module_that_nobody_installed\n")
+    bot = bot_factory.create(script=copy / "bot.py", **NO_MODEL)
+    code = await bot.start_refused()
+    assert code > 0
+    output = bot.output()
+    assert output.count(REFUSAL) == 1
+    assert "插件 admin 没有加载成功" in output
+    assert "a_module_that_nobody_installed" in output, "the cause stands in the log"
+
+
+async def test_handshake_and_end(bot_factory: BotFactory, client_factory: ClientFactory, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    # A token of digits must not be taken for a number; leading zeros would be lost.
+    token = "0012345678"
+    bot = bot_factory.create(ONEBOT_ACCESS_TOKEN=token, **NO_MODEL)
+    bot.token = token
+    bot.working_directory = elsewhere
+    async with bot:
+        for wrong in (None, "", "12345678", f"{token}0"):
+            with pytest.raises(HandshakeRefused) as refused:
+                await client_factory.create(bot, token=wrong).connect()
+            assert refused.value.status in (401, 403), wrong
+        strayed = client_factory.create(bot)
+        strayed.url = strayed.url.removesuffix("/ws") + "/wrong"
+        with pytest.raises(HandshakeRefused) as refused:
+            await strayed.connect()
+        assert refused.value.status in (403, 404)
+        for path in ("/onebot/v11/", "/onebot/v11/ws"):
+            client = client_factory.create(bot, self_id=3889000001 + len(path))
+            client.url = f"ws://127.0.0.1:{bot.port}{path}"
+            await client.connect()
+            asked = await client.private_message(ASKER, "/help")
+            assert "/ask" in (await client.wait_sent(lambda sent, asked=asked: sent.reply_id == asked)).text
+            await client.close()
+        assert not list(elsewhere.iterdir()), "nothing is written to the working directory"
+        assert token not in bot.output()
+
+        # Connected, and with work at hand: it ends all the same.
+        client = await client_factory(bot)
+        await client.upload_group_file(GROUP, ASKER, "长.txt", "".join(_LONG).encode())
+        await asyncio.sleep(0.3)
+        began = time.perf_counter()
+        assert await bot.stop(signal.SIGTERM) == 0
+        assert time.perf_counter() - began < 8
+        assert "Traceback" not in bot.output(), bot.output()
+        await client.close()
+        await bot.start()
+        await client.reconnect()
+        await client.wait_sent("已入库", timeout=60)
+        assert await bot.stop(signal.SIGINT) in (0, -signal.SIGINT)
+
+
+_LONG = [f"第{line}条：仪器编号 QZ-{line:04d} 由第 {line} 组保管，使用前要登记，用完当天归还。\n" for line in range(400)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="children are found by /proc")
+async def test_killed_bot_leaves_no_child(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
+    bot = await bot_factory(**NO_MODEL)
+    client = await client_factory(bot)
+    pid = bot.pid
+    # While a file is read and embedded there is a child of every kind.
+    await client.upload_group_file(GROUP, ASKER, "长.txt", "".join(_LONG).encode())
+    await _until(lambda: len(_session(pid)) >= 3, 10)
+    os.kill(pid, signal.SIGKILL)
+    assert await bot.wait_exit() == -signal.SIGKILL
+    try:
+        await _until(lambda: not _session(pid), 5)
+    finally:
+        for child in _session(pid):
+            os.kill(child, signal.SIGKILL)
+    await bot.start()
+    await client.reconnect()
+    await client.wait_sent("已入库", timeout=60)
+
+
+def _session(leader: int) -> list[int]:
+    """Living processes of a session, zombies not among them."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # After the name, which may contain anything but ends at the last parenthesis: state, parent, group, session.
+            fields = (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+async def _until(condition: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not come to rest"
+        await asyncio.sleep(0.05)
