@@ -1,11 +1,15 @@
 """The services, opened when NoneBot starts and closed when it stops, and how handlers ask for them."""
 
+import asyncio
+import logging
+import gc
 import time
 from contextlib import AsyncExitStack
 from typing import Annotated
 
 from nonebot import get_driver, logger
 from nonebot.params import Depends
+from nonebot.utils import run_coro_with_shield
 
 from plugins._confirmation import Confirmations
 from plugins._outbox import Outbox
@@ -36,12 +40,23 @@ async def _open() -> None:
     try:
         _opened["services"] = await _stack.enter_async_context(open_services(settings()))
     except ServiceError as error:
-        logger.error(error.user_message)
+        if error.detail:
+            logger.warning(error.detail)
+        logger.error(f"启动失败：{error.user_message}")
+        # The reason is told; uvicorn would bury it under the traceback of this exit.
+        logging.getLogger("uvicorn.error").disabled = True
         raise SystemExit(1) from error
 
 
 @_driver.on_shutdown
 async def _close() -> None:
+    # NoneBot shields handlers from its own cancelling and then waits for them: one that waits for a model, or for the
+    # account to come back, would hold up the stop for minutes. What it was at is taken up at the next start.
+    name = f"{run_coro_with_shield.__module__}.{run_coro_with_shield.__qualname__}"
+    handlers = [task for task in asyncio.all_tasks() if task.get_name() == name]
+    for task in handlers:
+        task.cancel()
+    await asyncio.gather(*handlers, return_exceptions=True)
     _opened.clear()
     await _stack.aclose()
 

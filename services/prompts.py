@@ -84,7 +84,7 @@ def _read(path: Path, name: str) -> _PromptFile:
         raise SettingsError(f"{_place(name)}的 {field or '内容'} 不对。", str(error)) from error
     if not (file.system or file.human):
         raise SettingsError(f"{_place(name)}里没有 system 也没有 human。")
-    if set(file.variables) != _VARIABLES[name]:
+    if frozenset(file.variables) != _VARIABLES[name]:
         wanted = ", ".join(sorted(_VARIABLES[name]))
         raise SettingsError(f"{_place(name)}的 variables 要写成 [{wanted}]。", str(file.variables))
     return file

@@ -3,19 +3,15 @@
 import asyncio
 import logging
 import multiprocessing
-import os
-import signal
-import sys
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from services.child_process import live_with_parent, yield_to_others
 from services.errors import EmbeddingError
 
 _FAILED = "文字转向量时出错，这次没有完成，请稍后再试一次。"
@@ -129,9 +125,8 @@ class _Child:
 
 
 def _start(open_encoder: Callable[[], Encoder]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, name="parent-watch", daemon=True).start()
-    _lower_priority()
+    live_with_parent()
+    yield_to_others()
     _Child.open_encoder[:] = [open_encoder]
 
 
@@ -140,22 +135,3 @@ def _embed(texts: list[str]) -> NDArray[np.float32]:
     if not _Child.encoder:
         _Child.encoder.append(_Child.open_encoder[0]())
     return _Child.encoder[0].embed_passages(texts)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(0)
-
-
-def _lower_priority() -> None:
-    if sys.platform == "win32":
-        import ctypes  # noqa: PLC0415
-
-        kernel32 = ctypes.windll.kernel32
-        kernel32.GetCurrentProcess.restype = ctypes.c_void_p
-        below_normal = 0x4000
-        kernel32.SetPriorityClass(ctypes.c_void_p(kernel32.GetCurrentProcess()), below_normal)
-    else:
-        os.nice(19)

@@ -17,6 +17,8 @@ from services.errors import DocumentRejected, DownloadFailed
 _MAX_REDIRECTS = 5
 _BLOCK = 1 << 16
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# RFC 6052: the last 32 bits are the IPv4 address that the network's translator connects to.
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _EXPIRED = frozenset({400, 403, 404, 410})
 
 
@@ -52,8 +54,11 @@ def is_public_address(address: str) -> bool:
         parsed = ipaddress.ip_address(address.split("%", maxsplit=1)[0])
     except ValueError:
         return False
-    mapped = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
-    return (mapped or parsed).is_global
+    if isinstance(parsed, ipaddress.IPv6Address):
+        wrapped = parsed.ipv4_mapped or parsed.sixtofour
+        parsed = wrapped or (ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF) if parsed in _NAT64 else parsed)
+    # Multicast counts as global.
+    return parsed.is_global and not parsed.is_multicast
 
 
 async def download(
@@ -88,6 +93,8 @@ async def download(
 def _failure(url: str, error: Exception) -> DownloadFailed:
     if isinstance(error, _PrivateAddress) or isinstance(error.__cause__, _PrivateAddress):
         return DownloadFailed("文件链接跳转到了内网地址，为安全起见没有下载，请重新发一次文件。", url)
+    if isinstance(error, aiohttp.InvalidURL):
+        return DownloadFailed("文件链接无效，请重新发一次文件。", f"{url}: {error!r}")
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return DownloadFailed("机器人的磁盘满了，文件没有收下，请联系管理员清理后再发。", url)
     return DownloadFailed("文件下载失败，可能是网络中断，请稍后重新发一次。", f"{url}: {error!r}")

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import unicodedata
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
@@ -64,12 +64,15 @@ class KnowledgeService:
         index: SearchIndex,
         building: Building,
         rules: KnowledgeSettings,
+        retry_after_s: Sequence[float] = _RETRY_AFTER_S,
     ) -> None:
         self._records = records
         self._files = files
         self._index = index
         self._building = building
         self._rules = rules
+        self._retry_after_s = retry_after_s
+        self._closing = False
         self._turns = asyncio.Semaphore(_PARALLEL_BUILDS)
         self._builds: dict[int, _Build] = {}
         self._purging = asyncio.Lock()
@@ -86,7 +89,8 @@ class KnowledgeService:
         self._run_later(self.purge())
 
     async def close(self) -> None:
-        """Stop building; what is unfinished goes on at the next start."""
+        """Stop building; what is unfinished goes on at the next start. Whoever waits for a build is cancelled."""
+        self._closing = True
         tasks: list[asyncio.Task[Any]] = [*(build.task for build in self._builds.values()), *self._background]
         for task in tasks:
             task.cancel()
@@ -104,7 +108,8 @@ class KnowledgeService:
         file_type = _file_type(name)
         if file_type not in self._rules.file_types:
             kinds = "、".join(self._rules.file_types)
-            return f"不支持 {'.' + file_type if file_type else '没有扩展名的'} 文件，可以发 {kinds}。"
+            kind = f" .{file_type} " if file_type else "没有扩展名的"
+            return f"不支持{kind}文件，可以发 {kinds}。"
         if size > self.max_bytes:
             return too_large(self.max_bytes).user_message
         return ""
@@ -139,11 +144,13 @@ class KnowledgeService:
             return _result(IngestStatus.IN_PROGRESS, document)
         build = self._start_build(document)
         trouble = asyncio.create_task(build.trouble.wait())
-        await asyncio.wait({build.task, trouble}, return_when=asyncio.FIRST_COMPLETED)
-        trouble.cancel()
+        try:
+            await asyncio.wait({build.task, trouble}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            trouble.cancel()
         if not build.task.done():
             return _result(IngestStatus.DEFERRED, document, build.reason)
-        return _outcome(build.task, document)
+        return await self._ended(build.task, document)
 
     async def add_text(
         self, collection: str, title: str, text: str, group_id: int | None, user_id: int
@@ -175,7 +182,7 @@ class KnowledgeService:
         if build is None:
             return _result(_ready_status(document), document)
         await asyncio.wait({build.task})
-        return _outcome(build.task, document)
+        return await self._ended(build.task, document)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -301,7 +308,7 @@ class KnowledgeService:
         return build
 
     async def _build(self, document: DocumentRecord) -> IngestResult:
-        for wait_s in chain(_RETRY_AFTER_S, repeat(_RETRY_AFTER_S[-1])):
+        for wait_s in chain(self._retry_after_s, repeat(self._retry_after_s[-1])):
             try:
                 return await self._attempt(document)
             except DocumentRejected as error:
@@ -342,6 +349,14 @@ class KnowledgeService:
             await self._records.set_target(document.id, "")
         await self.purge()
         return _result(IngestStatus.REJECTED, document, error.user_message)
+
+    async def _ended(self, task: asyncio.Task[IngestResult], document: DocumentRecord) -> IngestResult:
+        """What became of a build. One that was cancelled was deleted, or is built anew, or waits for the next start."""
+        if not task.cancelled():
+            return task.result()
+        if self._closing:
+            raise asyncio.CancelledError
+        return await self.outcome(document.id) or _result(IngestStatus.REMOVED, document)
 
     async def _stop_builds(self, documents: list[DocumentRecord]) -> None:
         tasks = [build.task for row in documents if (build := self._builds.get(row.id)) is not None]
@@ -399,11 +414,6 @@ def _entry(document: DocumentRecord) -> DocumentEntry:
 
 def _ready_status(document: DocumentRecord) -> IngestStatus:
     return IngestStatus.UPDATED if document.version > 1 else IngestStatus.INDEXED
-
-
-def _outcome(task: asyncio.Task[IngestResult], document: DocumentRecord) -> IngestResult:
-    """A build is cancelled only because its document was deleted."""
-    return _result(IngestStatus.REMOVED, document) if task.cancelled() else task.result()
 
 
 def _result(status: IngestStatus, document: DocumentRecord, reason: str = "") -> IngestResult:

@@ -1,6 +1,7 @@
 """A group's day with the bot: a file, questions, answers with their source, and everything that can disturb them."""
 
 import asyncio
+import itertools
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from tests.samples import documents
 
 GROUP, ASKER, ADMIN = 777, 10002, 10009
 NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
-RULES = "# 报销制度\n## 差旅\n出差住宿每天不超过 350 元，交通补贴每天 80 元。\n## 采购\n单笔超过 5000 元要系主任签字。\n"
+RULES = (
+    "# 报销制度\n## 差旅\n出差住宿每天不超过 350 元，交通补贴每天 80 元。\n## 采购\n单笔超过 5000 元要系主任签字。\n"
+)
 
 
 @pytest.mark.parametrize("dialect", [NAPCAT, LLONEBOT], ids=lambda dialect: dialect.name)
@@ -81,7 +84,9 @@ async def test_who_is_heard(bot_factory: BotFactory, client_factory: ClientFacto
     at = {"type": "at", "data": {"qq": str(me)}}
     asked: dict[str, int] = {
         "at in the middle": await client.group_message(
-            GROUP, ASKER, [{"type": "text", "data": {"text": "请问 "}}, at, {"type": "text", "data": {"text": " 住宿能报多少"}}]
+            GROUP,
+            ASKER,
+            [{"type": "text", "data": {"text": "请问 "}}, at, {"type": "text", "data": {"text": " 住宿能报多少"}}],
         ),
         "nickname": await client.group_message(GROUP, ASKER, "小库，住宿能报多少"),
         "command": await client.group_message(GROUP, ASKER, "/ask 住宿能报多少"),
@@ -249,9 +254,7 @@ async def test_model_down_slow_and_odd(
     await client.wait_sent("截断")
 
 
-async def test_sign_of_work(
-    bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer
-) -> None:
+async def test_sign_of_work(bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer) -> None:
     bot = await bot_factory()
     client = await client_factory(bot)
     model_server.switch(Mode.SLOW, seconds=3)
@@ -303,3 +306,22 @@ async def test_socket_cut_and_second_account(
     await other.wait_sent("只答一次")
     await other.group_message(GROUP, client.self_id, "机器人说的话 /help")
     await other.quiet(0.5)
+
+
+async def test_outgoing_pace_drops_nothing(
+    bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer
+) -> None:
+    bot = await bot_factory(SEND__GROUP_INTERVAL_S="0.8", SEND__PER_MINUTE="6")
+    client = await client_factory(bot)
+    model_server.reply = "答"
+    for user in range(4):
+        await client.group_message(GROUP, 20000 + user, f"问{user}", at_bot=True)
+    replies = [await client.wait_sent("答", timeout=15) for _ in range(4)]
+    gaps = [later.time - earlier.time for earlier, later in itertools.pairwise(replies)]
+    assert all(gap > 0.75 for gap in gaps), gaps
+    for user in range(3):
+        await client.private_message(30000 + user, "问")
+    await client.wait_sent("答")
+    await client.wait_sent("答")
+    # The seventh message of the minute waits for the first to be a minute old.
+    await client.quiet(1)

@@ -1,4 +1,4 @@
-"""kill -9 at random moments of taking in files and of summarising: nothing lost, nothing doubled, nothing half there."""
+"""kill -9 at random moments of taking in files and of summarising: nothing lost, doubled or half there."""
 
 import asyncio
 import hashlib

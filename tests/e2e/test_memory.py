@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import Mode, ModelRequest, ModelServer
@@ -37,7 +38,9 @@ async def test_summaries_keep_facts_and_survive_a_restart(
     await asyncio.sleep(0.5)
     await client.group_message(GROUP, ASKER, "我的预算是多少", at_bot=True)
     await client.wait_sent("记住了")
-    shown = model_server.chats[-1].prompt if SUMMARY not in model_server.chats[-1].prompt else model_server.chats[-2].prompt
+    shown = (
+        model_server.chats[-1].prompt if SUMMARY not in model_server.chats[-1].prompt else model_server.chats[-2].prompt
+    )
     for fact in ("3500 元", "12月25日", "https://example.org/a?b=1", "行程.docx", "QZ-20231", "li@example.org"):
         assert fact in shown, fact
     with sqlite3.connect(f"file:{bot.data_directory / 'app.sqlite3'}?mode=ro", uri=True) as database:
@@ -111,8 +114,9 @@ async def test_shared_memory_of_a_group(
     await client.wait_sent("需要管理员")
 
 
-async def _until(condition: "object", timeout: float = 10.0) -> None:
-    assert callable(condition)
-    async with asyncio.timeout(timeout):
-        while not condition():
-            await asyncio.sleep(0.05)
+async def _until(condition: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if condition():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("did not happen within ten seconds")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 
 from services.errors import ModelError, ModelTimeout, ModelUnavailable
 from services.llm import ChatModel, open_chat_model
@@ -28,8 +28,8 @@ async def server() -> AsyncIterator[ModelServer]:
 
 def open_model(server: ModelServer, *, key: str = KEY, name: str = "test-model", **values: Any) -> ChatModel:
     """A model as the container opens it; without retries unless asked for."""
-    options = {"timeout_s": 5, "max_retries": 0} | values
-    settings = LLMSettings(base_url=server.base_url, api_key=SecretStr(key), model=name, **options)
+    options = {"base_url": server.base_url, "api_key": key, "model": name, "timeout_s": 5, "max_retries": 0}
+    settings = LLMSettings.model_validate(options | values)
     return open_chat_model(settings, name)
 
 
@@ -131,7 +131,7 @@ async def test_a_cancelled_call_is_cancelled_not_failed(server: ModelServer) -> 
     server.switch(Mode.HANG)
     task = asyncio.create_task(open_model(server).reply(PROMPT))
     async with asyncio.timeout(5):
-        while not server.in_flight:
+        while not server.in_flight:  # noqa: ASYNC110 - what is waited for announces nothing
             await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

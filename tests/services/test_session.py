@@ -22,6 +22,14 @@ def test_two_people_or_places_never_share_a_members_memory(one: Session, other: 
     assert same == (one == other)
 
 
+def test_no_two_ids_of_small_numbers_are_the_same() -> None:
+    """Every pair, since chance hardly meets 1 and 23 against 12 and 3."""
+    sessions = [Session(group, user) for group in (None, *range(130)) for user in range(130)]
+    assert len({session.session_id(SessionScope.MEMBER) for session in sessions}) == len(sessions)
+    collections = {session.collection(KnowledgeScope.GROUP) for session in sessions}
+    assert len(collections) == 130 + 130
+
+
 @given(SESSIONS, SESSIONS)
 def test_a_groups_memory_is_shared_by_its_members_only(one: Session, other: Session) -> None:
     same = one.session_id(SessionScope.GROUP) == other.session_id(SessionScope.GROUP)

@@ -161,7 +161,7 @@ def test_every_default_file_type_has_a_loader() -> None:
 
 
 def test_an_empty_value_means_not_set(tmp_path: Path) -> None:
-    empty = {name: "" for name in NAMES}
+    empty = dict.fromkeys(NAMES, "")
     file = tmp_path / ".env"
     file.write_text("\n".join(f"{name}=" for name in NAMES), encoding="utf-8")
     assert load(**empty) == load_settings(file, {}) == load()

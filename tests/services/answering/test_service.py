@@ -38,7 +38,7 @@ class World:
         """As the container makes it."""
         model = chat_model(self.model) if with_model else None
         prompts = load_prompts()
-        memory = MemoryService(self.conversations, MemorySettings(), model, prompts.summary)
+        memory = MemoryService(self.conversations, MemorySettings.model_validate({}), model, prompts.summary)
         retriever = self.library.retriever
         return QuestionAnswering(retriever, RagChain(retriever, model, prompts, 5) if model else None, memory, 5)
 

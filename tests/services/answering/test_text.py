@@ -33,12 +33,11 @@ def test_citations(text: str, expected: str, used: list[int]) -> None:
     assert normalise_citations(text, {1, 2}) == (expected, used)
 
 
-MARKS = st.builds(
-    lambda opening, inside, closing: f"{opening}{inside}{closing}",
+MARKS = st.tuples(
     st.sampled_from("[【〔［"),
     st.lists(st.integers(0, 99).map(str), min_size=1, max_size=3).map(", ".join),
     st.sampled_from("]】〕］"),
-)
+).map("".join)
 
 
 @given(st.lists(MARKS | st.text("可以。，（", max_size=3)).map("".join), st.sets(st.integers(1, 9)))

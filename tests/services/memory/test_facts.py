@@ -10,9 +10,10 @@ from services.memory.service import complete_summary
 # Pieces from which texts full of facts are put together, also where one touches the next.
 PIECES = st.sampled_from(
     [
-        "3500 元", "3500", "20", "1", "12:30", "2024-05-01", "2024年5月1日", "3,500.50元", "三千五百元", "十二个人", "5 kg",
-        "报销.docx", "ERR-4032", "v2.1.3", "A1", "a@b.cn", "https://x.cn/a?b=1", "www.qq.com", "100%", "3GB", "第 3 页",
-        "张三", "报销", "要在", "，", "。", "；", "\n", " ", ",", ".", ":", "-", "/", "? ", "１２３", "（", "）", "、", "1. ",
+        "3500 元", "3500", "20", "1", "12:30", "2024-05-01", "2024年5月1日", "3,500.50元", "三千五百元", "十二个人",
+        "5 kg", "报销.docx", "ERR-4032", "v2.1.3", "A1", "a@b.cn", "https://x.cn/a?b=1", "www.qq.com", "100%", "3GB",
+        "张三", "报销", "要在", "，", "。", "；", "\n", " ", ",", ".", ":", "-", "/", "? ", "１２３", "（",
+        "第 3 页", "）", "、", "1. ",
     ]
 )  # fmt: skip
 LINES = st.lists(st.lists(PIECES, max_size=8).map("".join) | st.text(max_size=30), min_size=1, max_size=5)

@@ -63,7 +63,7 @@ async def say(memory: MemoryService, *questions: str, session_id: str = SESSION)
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - what is waited for announces nothing
             await asyncio.sleep(0.005)
 
 

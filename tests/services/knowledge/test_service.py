@@ -1,0 +1,545 @@
+"""Knowledge bases from a file to an answer's passages: real files, the real parser, records on disk."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.database import Database, open_database, sqlite_url
+from services.errors import ServiceError
+from services.knowledge.building import Building
+from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
+from services.knowledge.parsing import ParseLimits
+from services.knowledge.service import KnowledgeService, clean_name
+from services.knowledge.storage import FileStore
+from services.records.documents import DocumentRecords
+from services.records.tables import now
+from services.retrieval.retriever import Retriever
+from services.settings import KnowledgeSettings
+from tests.fakes.embeddings import BigramEmbeddings, bigram_model
+from tests.fakes.index import MemoryIndex
+
+GROUP, OTHER = "group_1", "group_2"
+TRAVEL = "差旅报销要在出差结束后七天内提交，附上发票原件。\n住宿标准为每晚三百五十元，超出部分自理。\n"
+CANTEEN = "食堂周一到周五供应午餐，周末休息。\n"
+
+
+class GatedEmbeddings(BigramEmbeddings):
+    """Embeds only while `gate` is set, so that a test can look at a build under way.
+
+    `closes_after` closes the gate once that many batches more are through.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.waiting = 0
+        self.closes_after = 0
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """As the other, once the gate is open."""
+        self.waiting += 1
+        await self.gate.wait()
+        self.waiting -= 1
+        self.closes_after -= 1
+        if self.closes_after == 0:
+            self.gate.clear()
+        return await super().aembed_documents(texts)
+
+
+@dataclass
+class World:
+    """A data directory and an index that outlive the services opened on them."""
+
+    directory: Path
+    database: Database
+    index: MemoryIndex = field(default_factory=MemoryIndex)
+    embeddings: GatedEmbeddings = field(default_factory=GatedEmbeddings)
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def records(self) -> DocumentRecords:
+        """The records as they are on disk."""
+        return DocumentRecords(self.database)
+
+    async def open(self, fingerprint: str = "bigram", *, chunk_chars: int = 100) -> KnowledgeService:
+        """A start of the bot."""
+        building = Building(self.index, bigram_model(fingerprint, self.embeddings), ParseLimits(), chunk_chars, 0)
+        store = FileStore(self.directory)
+        rules = KnowledgeSettings.model_validate({"max_file_mb": 1})
+        knowledge = KnowledgeService(self.records, store, self.index, building, rules, retry_after_s=(0.02,))
+        await knowledge.resume()
+        self.stack.push_async_callback(knowledge.close)
+        return knowledge
+
+    async def ingest(
+        self, knowledge: KnowledgeService, name: str, content: str | bytes, collection: str = GROUP
+    ) -> IngestResult:
+        """Hand over one file as an upload does."""
+        path = knowledge.new_incoming()
+        await asyncio.to_thread(path.write_bytes, content.encode() if isinstance(content, str) else content)
+        result = await knowledge.ingest(IncomingFile(collection, path, name, 1, 10001, now()))
+        assert not path.exists()
+        return result
+
+    async def found(self, question: str, collection: str = GROUP, fingerprint: str = "bigram") -> list[str]:
+        """The passages an answer may rest on, with their documents and versions."""
+        retriever = Retriever(self.records, self.index, bigram_model(fingerprint, self.embeddings))
+        references = await retriever.search(collection, question, 20)
+        return [f"{reference.name} v{reference.version}: {reference.text}" for reference in references]
+
+    def originals(self) -> list[Path]:
+        """The files that are kept."""
+        return sorted((self.directory / "files").iterdir())
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
+    opened = World(tmp_path, database)
+    yield opened
+    opened.embeddings.gate.set()
+    await opened.stack.aclose()
+    await database.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - what is waited for announces nothing
+            await asyncio.sleep(0.005)
+
+
+async def idle(knowledge: KnowledgeService) -> None:
+    """Wait until nothing is built any more, and what was replaced is removed."""
+    await until(lambda: knowledge.building_count == 0)
+    await knowledge.purge()
+
+
+async def assert_whole(world: World, knowledge: KnowledgeService, collection: str = GROUP) -> None:
+    """Records, index and disk say the same."""
+    await idle(knowledge)
+    status = await knowledge.status(collection)
+    assert status.chunks == status.indexed_chunks == status.indexed_vectors
+    rows = await world.records.page(collection, 0, 100)
+    assert await world.index.builds(collection) == {row.build_id for row in rows}
+    assert await world.records.retired() == []
+    assert {path.name for path in world.originals()} == await world.records.stored_names()
+    assert list((world.directory / "incoming").iterdir()) == []
+
+
+async def test_a_file_becomes_findable(world: World) -> None:
+    knowledge = await world.open()
+    result = await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    assert (result.status, result.name, result.number, result.version) == (IngestStatus.INDEXED, "差旅制度.txt", 1, 1)
+    assert result.chunks >= 1
+    assert result.seconds > 0
+    assert any("三百五十元" in passage for passage in await world.found("住宿标准"))
+    status = await knowledge.status(GROUP)
+    assert (status.documents, status.chunks, status.size) == (1, result.chunks, len(TRAVEL.encode()))
+    assert (status.progress, status.stale, status.embedding) == ((), 0, "测试向量")
+    view = await knowledge.show(GROUP, 1)
+    assert view is not None
+    assert view.entry.ready
+    assert "差旅报销" in view.passages[0]
+    assert (await knowledge.documents(GROUP, 1, 10))[1] == 1
+    assert world.originals()[0].read_bytes() == TRAVEL.encode()
+    await assert_whole(world, knowledge)
+
+
+async def test_the_same_content_is_a_duplicate(world: World) -> None:
+    knowledge = await world.open()
+    first = await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    embedded = world.embeddings.embedded
+    again = await world.ingest(knowledge, "换个名字.txt", TRAVEL)
+    assert (again.status, again.name, again.number) == (IngestStatus.DUPLICATE, "差旅制度.txt", first.number)
+    assert world.embeddings.embedded == embedded
+    await assert_whole(world, knowledge)
+
+
+async def test_the_same_content_twice_at_once_is_built_once(world: World) -> None:
+    knowledge = await world.open()
+    results = await asyncio.gather(*(world.ingest(knowledge, f"{n}.txt", TRAVEL) for n in range(4)))
+    statuses = sorted(result.status for result in results)
+    assert statuses.count(IngestStatus.INDEXED) == 1
+    assert set(statuses) <= {IngestStatus.INDEXED, IngestStatus.IN_PROGRESS, IngestStatus.DUPLICATE}
+    await assert_whole(world, knowledge)
+
+
+async def test_an_update_replaces_and_the_old_text_is_never_found_again(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    world.embeddings.gate.clear()
+    updating = asyncio.create_task(world.ingest(knowledge, "差旅制度.txt", TRAVEL.replace("三百五十", "四百")))
+    await until(lambda: world.embeddings.waiting == 1)
+    # Until the new version is whole, the old one answers, and nothing of the new one shows.
+    assert all("v1" in passage and "四百" not in passage for passage in await world.found("住宿标准"))
+    assert [progress.name for progress in (await knowledge.status(GROUP)).progress] == ["差旅制度.txt"]
+    world.embeddings.gate.set()
+    result = await updating
+    assert (result.status, result.number, result.version) == (IngestStatus.UPDATED, 1, 2)
+    passages = await world.found("住宿标准 三百五十元")
+    assert any("四百元" in passage for passage in passages)
+    assert all("v2" in passage and "三百五十" not in passage for passage in passages)
+    await assert_whole(world, knowledge)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("程序.exe", b"MZ", "不支持 .exe 文件"),
+        ("没有扩展名", b"x", "没有扩展名"),
+        ("空.txt", b"", "空"),
+        ("空白.txt", b" \n\n ", "没有读到文字"),
+        ("假的.pdf", b"this is no pdf", "不是 pdf 格式"),
+        ("大.txt", b"x" * ((1 << 20) + 1), "超过 1 MB"),
+    ],
+)
+async def test_what_cannot_be_taken_in_leaves_nothing(world: World, name: str, content: bytes, words: str) -> None:
+    knowledge = await world.open()
+    result = await world.ingest(knowledge, name, content)
+    assert (result.status, result.name) == (IngestStatus.REJECTED, name)
+    assert words in result.reason
+    assert await knowledge.documents(GROUP, 1, 10) == ([], 0)
+    assert await world.index.collections() == set()
+    assert world.originals() == []
+    await assert_whole(world, knowledge)
+    # It may come again, mended.
+    assert (await world.ingest(knowledge, "好的.txt", TRAVEL)).status is IngestStatus.INDEXED
+
+
+async def test_an_update_that_cannot_be_read_leaves_the_old_version(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    assert (await world.ingest(knowledge, "差旅制度.txt", b" \n ")).status is IngestStatus.REJECTED
+    assert await world.found("住宿标准")
+    await assert_whole(world, knowledge)
+
+
+async def test_deleting_while_building(world: World) -> None:
+    knowledge = await world.open()
+    world.embeddings.gate.clear()
+    building = asyncio.create_task(world.ingest(knowledge, "差旅制度.txt", TRAVEL))
+    await until(lambda: world.embeddings.waiting == 1)
+    entry = await knowledge.delete(GROUP, 1)
+    assert entry is not None
+    assert not entry.ready
+    world.embeddings.gate.set()
+    assert (await building).status is IngestStatus.REMOVED
+    assert await world.found("住宿标准") == []
+    assert await knowledge.show(GROUP, 1) is None
+    await assert_whole(world, knowledge)
+
+
+async def test_deleting_and_clearing(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    await world.ingest(knowledge, "食堂.txt", CANTEEN)
+    assert await knowledge.delete(GROUP, 7) is None
+    entry = await knowledge.delete(GROUP, 1)
+    assert entry is not None
+    assert entry.name == "差旅制度.txt"
+    assert await world.found("住宿标准") == []
+    assert await world.found("食堂")
+    await assert_whole(world, knowledge)
+    assert await knowledge.clear(GROUP) == 1
+    assert await world.found("食堂") == []
+    assert world.originals() == []
+    # A number is never given again, so that 「删除 1」 cannot hit another file.
+    assert (await world.ingest(knowledge, "差旅制度.txt", TRAVEL)).number == 3
+    await assert_whole(world, knowledge)
+
+
+@pytest.mark.parametrize("part", ["embeddings", "index"])
+async def test_a_service_that_fails_only_defers(world: World, part: str) -> None:
+    knowledge = await world.open()
+    failing = world.embeddings if part == "embeddings" else world.index
+    failing.fail = True
+    result = await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    assert result.status is IngestStatus.DEFERRED
+    assert result.reason
+    assert (await world.ingest(knowledge, "又一次.txt", TRAVEL)).status is IngestStatus.IN_PROGRESS
+    failing.fail = False
+    final = await knowledge.outcome(result.document_id)
+    assert final is not None
+    assert (final.status, final.document_id) == (IngestStatus.INDEXED, result.document_id)
+    again = await knowledge.outcome(result.document_id)
+    assert again is not None
+    assert (again.status, again.chunks) == (IngestStatus.INDEXED, final.chunks)
+    assert await world.found("住宿标准")
+    await assert_whole(world, knowledge)
+
+
+async def test_the_outcome_of_what_is_gone(world: World) -> None:
+    knowledge = await world.open()
+    assert await knowledge.outcome(77) is None
+
+
+async def test_a_cancelled_wait_leaves_the_build_running(world: World) -> None:
+    knowledge = await world.open()
+    world.embeddings.gate.clear()
+    before = asyncio.all_tasks()
+    waiting = asyncio.create_task(world.ingest(knowledge, "差旅制度.txt", TRAVEL))
+    await until(lambda: world.embeddings.waiting == 1)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await asyncio.sleep(0)
+    # Nothing that was started for the wait is left behind.
+    assert [task.get_name() for task in asyncio.all_tasks() - before] == ["build-1"]
+    world.embeddings.gate.set()
+    await idle(knowledge)
+    assert await world.found("住宿标准")
+
+
+def long_text(seed: int) -> str:
+    """About sixty chunks of text that differ."""
+    words = random.Random(seed)
+    return "\n".join(
+        f"第{line}条 " + "".join(words.choices("报销住宿标准发票差旅部门", k=80)) + "。" for line in range(60)
+    )
+
+
+async def test_a_stopped_build_goes_on_where_it_was(world: World) -> None:
+    first = await world.open()
+    text = long_text(1)
+    world.embeddings.closes_after = 2
+    interrupted = asyncio.create_task(world.ingest(first, "长文.txt", text))
+    await until(lambda: world.embeddings.waiting == 1)
+    stored = (await world.index.count(GROUP, "bigram")).lexical
+    assert stored > 0
+    await first.close()
+    # The wait ends as the process does: nobody is told that the file was deleted.
+    with pytest.raises(asyncio.CancelledError):
+        await interrupted
+    assert await world.found("报销住宿") == []
+    world.embeddings.gate.set()
+    embedded = world.embeddings.embedded
+    second = await world.open()
+    await idle(second)
+    total = (await second.status(GROUP)).chunks
+    assert world.embeddings.embedded - embedded <= total - stored
+    assert (await second.documents(GROUP, 1, 10))[0][0].ready
+    assert await world.found("报销住宿")
+    await assert_whole(world, second)
+
+
+async def test_originals_without_a_record_are_swept_at_the_start(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    (world.directory / "files" / "orphan.txt").write_text("x", encoding="utf-8")
+    (world.directory / "incoming" / "half").write_text("x", encoding="utf-8")
+    await knowledge.close()
+    again = await world.open()
+    await assert_whole(world, again)
+
+
+async def test_removal_that_failed_is_done_at_the_next_start(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    await idle(knowledge)
+    world.index.fail = True
+    assert await knowledge.delete(GROUP, 1) is not None
+    world.index.fail = False
+    # Out of sight at once, even while it is still in the index.
+    assert await world.index.builds(GROUP)
+    assert await world.found("住宿标准") == []
+    await knowledge.close()
+    await assert_whole(world, await world.open())
+
+
+async def test_rebuilding_keeps_answers_all_the_way(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    await world.ingest(knowledge, "食堂.txt", CANTEEN)
+    before = await world.found("住宿标准")
+    world.embeddings.gate.clear()
+    assert await knowledge.reindex(GROUP) == 2
+    await until(lambda: world.embeddings.waiting == 2)
+    assert await world.found("住宿标准") == before
+    # Asked again meanwhile: the first attempt is dropped, not both.
+    assert await knowledge.reindex(GROUP) == 2
+    assert await world.found("住宿标准") == before
+    world.embeddings.gate.set()
+    await idle(knowledge)
+    assert await world.found("住宿标准") == before
+    assert [row.revision for row in await world.records.page(GROUP, 0, 9)] == [2, 2]
+    await assert_whole(world, knowledge)
+
+
+async def test_whoever_waits_for_a_rebuild_waits_for_the_last_one(world: World) -> None:
+    knowledge = await world.open()
+    document = (await world.ingest(knowledge, "差旅制度.txt", TRAVEL)).document_id
+    world.embeddings.gate.clear()
+    await knowledge.reindex(GROUP)
+    await until(lambda: world.embeddings.waiting == 1)
+    waiting = asyncio.create_task(knowledge.outcome(document))
+    await asyncio.sleep(0.05)
+    await knowledge.reindex(GROUP)
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    world.embeddings.gate.set()
+    result = await waiting
+    assert result is not None
+    assert result.status is IngestStatus.INDEXED
+
+
+async def test_another_embedding_model(world: World) -> None:
+    first = await world.open("old")
+    await world.ingest(first, "差旅制度.txt", TRAVEL)
+    await first.close()
+    second = await world.open("new")
+    status = await second.status(GROUP)
+    assert (status.stale, status.indexed_vectors) == (1, 0)
+    # Without vectors of the new model the words still find it.
+    assert await world.found("住宿标准", fingerprint="new")
+    assert await second.reindex(GROUP) == 1
+    await idle(second)
+    await until(lambda: not [task for task in asyncio.all_tasks() if "_drop_unused" in repr(task)])
+    assert (await second.status(GROUP)).stale == 0
+    assert await world.index.spaces(GROUP) == {"new"}
+    assert await world.found("住宿标准", fingerprint="new")
+    await assert_whole(world, second)
+
+
+async def test_a_rebuild_with_other_chunk_settings(world: World) -> None:
+    first = await world.open(chunk_chars=100)
+    await world.ingest(first, "长文.txt", long_text(2))
+    small = (await first.status(GROUP)).chunks
+    await first.close()
+    second = await world.open(chunk_chars=500)
+    await second.reindex(GROUP)
+    await idle(second)
+    assert (await second.status(GROUP)).chunks < small
+    await assert_whole(world, second)
+
+
+async def test_a_stopped_rebuild_goes_on_at_the_next_start(world: World) -> None:
+    first = await world.open()
+    await world.ingest(first, "差旅制度.txt", TRAVEL)
+    world.embeddings.gate.clear()
+    await first.reindex(GROUP)
+    await until(lambda: world.embeddings.waiting == 1)
+    await first.close()
+    assert await world.found("住宿标准")
+    world.embeddings.gate.set()
+    await assert_whole(world, await world.open())
+
+
+async def test_two_collections_know_nothing_of_each_other(world: World) -> None:
+    knowledge = await world.open()
+    mine = await world.ingest(knowledge, "口令.txt", "金丝雀口令是苹果，请大家记住。")
+    theirs = await world.ingest(knowledge, "口令.txt", "金丝雀口令是香蕉，请大家记住。", OTHER)
+    same = await world.ingest(knowledge, "共有.txt", TRAVEL)
+    also = await world.ingest(knowledge, "共有.txt", TRAVEL, OTHER)
+    assert {result.status for result in (mine, theirs, same, also)} == {IngestStatus.INDEXED}
+    assert [result.number for result in (mine, theirs, same, also)] == [1, 1, 2, 2]
+    assert not any("香蕉" in passage for passage in await world.found("金丝雀口令是香蕉"))
+    assert not any("苹果" in passage for passage in await world.found("金丝雀口令是苹果", OTHER))
+    await knowledge.delete(GROUP, 2)
+    await knowledge.reindex(OTHER)
+    await idle(knowledge)
+    assert await world.found("住宿标准") == []
+    assert await world.found("住宿标准", OTHER)
+    assert await knowledge.clear(GROUP) == 1
+    assert (await knowledge.status(OTHER)).documents == 2
+    await assert_whole_everywhere(world, knowledge)
+
+
+async def assert_whole_everywhere(world: World, knowledge: KnowledgeService) -> None:
+    """As `assert_whole`, for both."""
+    for collection in (GROUP, OTHER):
+        await assert_whole(world, knowledge, collection)
+
+
+async def test_text_by_hand_and_whole_folders(world: World, tmp_path: Path) -> None:
+    knowledge = await world.open()
+    typed = await knowledge.add_text(GROUP, "值班/安排.md", "周五晚上由张三值班，电话另附。", 1, 10001)
+    assert (typed.status, typed.name) == (IngestStatus.INDEXED, "安排.md.txt")
+    assert any("张三" in passage for passage in await world.found("周五晚上值班"))
+    folder = tmp_path / "import"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "a.txt").write_text(TRAVEL, encoding="utf-8")
+    (folder / "inner" / "b.txt").write_text(CANTEEN, encoding="utf-8")
+    (folder / "c.exe").write_bytes(b"MZ")
+    results = [result async for result in knowledge.load_directory(GROUP, folder, 1, 10001)]
+    assert [(result.name, result.status) for result in results] == [
+        ("a.txt", IngestStatus.INDEXED),
+        ("c.exe", IngestStatus.REJECTED),
+        ("b.txt", IngestStatus.INDEXED),
+    ]
+    assert (folder / "a.txt").read_text(encoding="utf-8") == TRAVEL
+    await assert_whole(world, knowledge)
+
+
+async def test_a_file_that_is_not_there(world: World) -> None:
+    knowledge = await world.open()
+    with pytest.raises(ServiceError, match="没能存下来"):
+        await knowledge.ingest(IncomingFile(GROUP, knowledge.new_incoming(), "x.txt", 1, 2, now()))
+    assert await knowledge.documents(GROUP, 1, 10) == ([], 0)
+
+
+async def test_a_failing_index_is_said_in_the_status(world: World) -> None:
+    knowledge = await world.open()
+    result = await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    await idle(knowledge)
+    world.index.fail = True
+    status = await knowledge.status(GROUP)
+    assert (status.chunks, status.indexed_chunks, status.indexed_vectors) == (result.chunks, None, None)
+
+
+async def test_lists_are_cut_into_pages(world: World) -> None:
+    knowledge = await world.open()
+    await asyncio.gather(*(world.ingest(knowledge, f"{n}.txt", f"第{n}份文件的内容。") for n in range(5)))
+    pages = [await knowledge.documents(GROUP, page, 2) for page in (1, 2, 3, 4)]
+    assert [total for _, total in pages] == [5, 5, 5, 5]
+    assert [[entry.number for entry in entries] for entries, _ in pages] == [[1, 2], [3, 4], [5], []]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("报告 2024.pdf", "报告 2024.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\a\\表.xlsx", "表.xlsx"),
+        ("多行\n名\t字\x00.txt", "多行 名 字 .txt"),
+        ("\u202etxt.exe", "txt.exe"),
+        ("cafe\u0301.md", "caf\u00e9.md"),
+        ("", "未命名"),
+        ("目录/", "未命名"),
+        ("x" * 300 + ".docx", "x" * 115 + ".docx"),
+        ("\ud800坏.txt", "坏.txt"),
+    ],
+)
+def test_names(name: str, expected: str) -> None:
+    assert clean_name(name) == expected
+
+
+TYPES = st.sampled_from(["pdf", "txt", "md", "docx", "xlsx", "html", "markdown"])
+STEMS = st.text(max_size=300) | st.text("a/\\ .\n\u202e\u200bé中", max_size=200)
+
+
+@given(STEMS, TYPES)
+def test_a_name_is_one_short_line_without_folders_and_keeps_its_type(stem: str, file_type: str) -> None:
+    name = clean_name(f"{stem}中.{file_type}")
+    assert 1 <= len(name) <= 120
+    assert name.splitlines() == [name]
+    assert not set(name) & set("/\\")
+    assert name == name.strip()
+    assert name.isprintable()
+    assert name.endswith(f".{file_type}")
+    assert clean_name(name) == name
+
+
+@given(st.text(max_size=300))
+def test_any_name_can_be_shown(name: str) -> None:
+    cleaned = clean_name(name)
+    assert 1 <= len(cleaned) <= 120
+    assert len(cleaned.splitlines()) == 1
+    assert clean_name(cleaned) == cleaned
