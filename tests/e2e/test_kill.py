@@ -79,7 +79,7 @@ def _check_memory(database: Path, said: list[str]) -> None:
     logged = [question for question, _ in turns if "FACT-999" not in question]
     assert len(logged) == len(set(logged)), "no turn is doubled"
     assert set(logged) <= set(said)
-    assert all(state in ("answered", "failed") for question, state in turns)
+    assert {state for _, state in turns} <= {"answered", "failed"}
     history = _rows(database, "SELECT position, message FROM history ORDER BY position")
     text = "\n".join(message for _, message in history)
     answered = [question for question, state in turns if state == "answered"]

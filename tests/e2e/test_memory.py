@@ -20,8 +20,7 @@ async def test_summaries_keep_facts_and_survive_a_restart(
     bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer
 ) -> None:
     model_server.reply = _reply
-    settings = {"MEMORY__MAX_HISTORY_MESSAGES": "6", "MEMORY__SUMMARY_CHUNK_SIZE": "4"}
-    bot = await bot_factory(**settings)
+    bot = await bot_factory(MEMORY__MAX_HISTORY_MESSAGES="6", MEMORY__SUMMARY_CHUNK_SIZE="4")
     client = await client_factory(bot)
     said = [
         "预算是 3500 元，12月25日 出发",

@@ -227,7 +227,7 @@ async def test_handshake_and_end(
         assert await bot.stop(signal.SIGINT) == 0
 
 
-_LONG = [f"第{line}条：仪器编号 QZ-{line:04d} 由第 {line} 组保管，使用前要登记，用完当天归还。\n" for line in range(400)]
+_LONG = [f"第{line}条：仪器编号 QZ-{line:04d} 由第 {line} 组保管，使用前要登记，用完当天归还。\n" for line in range(200)]
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="children are found by /proc")
