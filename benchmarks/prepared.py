@@ -91,8 +91,8 @@ _DIMENSIONS = 384
 def passage(seed: int, chars: int = 300) -> str:
     """Chinese-looking text with one rare code in it."""
     chance = random.Random(seed)
-    # Most words of a text are its own: here one in twelve is of those that people ask about.
-    words = [chance.choice(_WORDS) if chance.random() < 1 / 12 else _rare(chance) for _ in range(chars // 2)]
+    # Most words of a text are its own: here one in thirty is of those that people ask about.
+    words = [chance.choice(_WORDS) if chance.random() < 1 / 30 else _rare(chance) for _ in range(chars // 2)]
     for place in range(12, len(words), 13):
         words[place] += "。"
     return f"{''.join(words)}编号 QZ-{seed:06d}。"

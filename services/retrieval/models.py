@@ -43,8 +43,12 @@ class Reference:
 
         >>> Reference(1, 4, "手册.pdf", 1, 3, "", "…", 0.9).place
         '手册.pdf 第3页'
+        >>> Reference(1, 4, "预算.xlsx", 1, 2, "人员", "…", 0.9).place
+        '预算.xlsx · 人员'
         """
-        if self.page is not None:
+        # A sheet is known by its name, which is its heading; nobody counts sheets.
+        is_sheet = bool(self.heading) and self.name.lower().endswith(".xlsx")
+        if self.page is not None and not is_sheet:
             return f"{self.name} 第{self.page}页"
         return f"{self.name} · {self.heading}" if self.heading else self.name
 

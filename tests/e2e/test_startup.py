@@ -1,4 +1,4 @@
-"""How the process starts, refuses to start and ends: every refusal is one sentence, and no end leaves anything behind."""
+"""How the process starts, refuses to start and ends: a refusal is one sentence, and no end leaves anything behind."""
 
 import asyncio
 import os
@@ -133,6 +133,12 @@ async def test_database_is_broken(bot_factory: BotFactory) -> None:
     assert database.read_bytes().startswith(b"this is no"), "nothing is overwritten"
 
 
+def _copied(target: Path) -> Path:
+    """The product somewhere else, where it may be damaged."""
+    shutil.copytree(ROOT, target, ignore=_NOT_COPIED)
+    return target
+
+
 def _break_yaml(copy: Path) -> None:
     path = copy / "prompts" / "rag" / "answer.yaml"
     path.write_text(path.read_text("utf-8") + "\nhuman: [\n", encoding="utf-8")
@@ -158,7 +164,7 @@ def _remove_persona(copy: Path) -> None:
 async def test_broken_prompt_file(
     damage: Callable[[Path], None], named: tuple[str, ...], bot_factory: BotFactory, tmp_path: Path
 ) -> None:
-    copy = await asyncio.to_thread(shutil.copytree, ROOT, tmp_path / "copy", ignore=_NOT_COPIED)
+    copy = await asyncio.to_thread(_copied, tmp_path / "copy")
     damage(copy)
     bot = bot_factory.create(script=copy / "bot.py", **NO_MODEL)
     sentence = _refusal(bot, await bot.start_refused())
@@ -166,7 +172,7 @@ async def test_broken_prompt_file(
 
 
 async def test_broken_plugin(bot_factory: BotFactory, tmp_path: Path) -> None:
-    copy = await asyncio.to_thread(shutil.copytree, ROOT, tmp_path / "copy", ignore=_NOT_COPIED)
+    copy = await asyncio.to_thread(_copied, tmp_path / "copy")
     with (copy / "plugins" / "admin.py").open("a", encoding="utf-8") as file:
         file.write("\nimport a_module_that_nobody_installed\n")
     bot = bot_factory.create(script=copy / "bot.py", **NO_MODEL)
@@ -227,7 +233,9 @@ async def test_handshake_and_end(
         assert await bot.stop(signal.SIGINT) == 0
 
 
-_LONG = [f"第{line}条：仪器编号 QZ-{line:04d} 由第 {line} 组保管，使用前要登记，用完当天归还。\n" for line in range(200)]
+_LONG = [
+    f"第{line}条：仪器编号 QZ-{line:04d} 由第 {line} 组保管，使用前要登记，用完当天归还。\n" for line in range(200)
+]
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="children are found by /proc")

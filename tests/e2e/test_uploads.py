@@ -1,4 +1,4 @@
-"""Files on their way in: every format, every way to get the bytes, everything that is refused, and who may send what."""
+"""Files on their way in: every format, every way to get the bytes, everything that is refused, who may send what."""
 
 import asyncio
 import sqlite3
@@ -149,9 +149,7 @@ async def test_refused_files_leave_nothing(
     await client.wait_sent("「报销.md」已入库", timeout=20)
 
 
-async def test_links_that_fail(
-    bot_factory: BotFactory, client_factory: ClientFactory, file_server: FileServer
-) -> None:
+async def test_links_that_fail(bot_factory: BotFactory, client_factory: ClientFactory, file_server: FileServer) -> None:
     bot = await bot_factory(**NO_MODEL, API_TIMEOUT="1")
     client = await client_factory(bot)
 
@@ -349,7 +347,9 @@ async def test_added_by_hand_and_loaded_from_the_server(
     assert "需要管理员" in await _say(client, MEMBER, "/kb add 值班 周三下午值班的是李强。")
     assert "标题和正文" in await _say(client, ADMIN, "/kb add 值班")
     assert "「值班.txt」已入库，" in await _say(client, ADMIN, "/kb add 值班 周三下午值班的是李强。")
-    assert "「开放时间.txt」已入库，" in await _say(client, ADMIN, "/知识库 添加 开放时间\n仪器室周五上午开放。\n周六不开。")
+    assert "「开放时间.txt」已入库，" in await _say(
+        client, ADMIN, "/知识库 添加 开放时间\n仪器室周五上午开放。\n周六不开。"
+    )
     answer = await _say(client, MEMBER, "周三下午谁值班？")
     assert "李强" in answer
     assert "〔1〕值班.txt" in answer
