@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -17,10 +18,14 @@ ROOT = Path(__file__).resolve().parent
 
 
 def main() -> int:
-    """Run the bot until it is stopped. Gives the exit code; 2 when it refuses to start."""
+    """Run the bot until it is stopped. Gives the exit code; 2 when it refuses to start (3, uvicorn's, once it has begun to)."""
     parser = argparse.ArgumentParser(description="群知：从群文件里找答案的 QQ 机器人")
-    parser.add_argument("--env-file", type=Path, default=Path(".env"), help="设置文件，默认 .env")
-    arguments = parser.parse_args()
+    parser.add_argument("--env-file", type=Path, help="设置文件，默认是程序目录里的 .env")
+    named = parser.parse_args().env_file
+    if named is not None and not named.is_file():
+        print(f"启动失败：没有 --env-file 指定的文件 {named}。", file=sys.stderr)
+        return 2
+    env_file = ROOT / ".env" if named is None else named.resolve()
     # NoneBot finds its plugins by the working directory.
     os.chdir(ROOT)
 
@@ -30,7 +35,7 @@ def main() -> int:
     from services.settings import load_settings
 
     try:
-        settings = load_settings(arguments.env_file, os.environ)
+        settings = load_settings(env_file, os.environ)
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         lock = FileLock(settings.data_dir / "bot.lock", timeout=0)
         try:
@@ -48,6 +53,8 @@ def main() -> int:
 
     import nonebot
 
+    # After a clean stop uvicorn raises the signal again, which would then end the process as if it had been killed.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     # A frozen client frees its slot after about ten seconds; a file in base64 may be one large frame.
     nonebot.run(ws_max_size=64 << 20, ws_ping_interval=5, ws_ping_timeout=5)
     return 0

@@ -8,7 +8,9 @@ from itertools import pairwise
 _NUMERAL = "一二两三四五六七八九十百千万亿"
 _UNIT = (
     "年|月|日|号|天|周|星期|点|时|分|秒|小时|分钟|元|块|角|万|亿|千|百|人|个|名|位|次|页|章|节|条|项|版|期|届|级|班|楼|室|"
-    "米|厘米|毫米|公里|千米|克|千克|公斤|斤|吨|升|毫升|度|倍|岁|折|寸|平|字|篇|份|本|台|%|％|℃|KB|MB|GB|TB|kg|km|cm|mm|ms|s|h"
+    "米|厘米|毫米|公里|千米|克|千克|公斤|斤|吨|升|毫升|度|倍|岁|折|寸|平|字|篇|份|本|台|%|℃|"
+    # Not the first letter of a word: "3500 元 https://…".
+    "(?:KB|MB|GB|TB|kg|km|cm|mm|ms|s|h)(?![A-Za-z])"
 )
 # From the most specific to the least: an address is one fact, not several numbers.
 _FACT = re.compile(
@@ -25,7 +27,7 @@ _FACT = re.compile(
 )
 _CLAUSE_END = re.compile(r"(?<=[。！？；，\n])|(?<=[!?;])(?=\s)")
 # The number of a list's item; before further digits it is a number itself: 12.5, or the first of "20、30".
-_LIST_MARK = re.compile(r"^[ \t]*\d{1,2}(?:\.(?!\d)|[、)](?![ \t]*\d))[ \t]*", re.MULTILINE)
+_LIST_MARK = re.compile(r"^[ \t]*\d{1,2}(?:\.(?![A-Za-z\d])|[、)](?![ \t]*\d))[ \t]*", re.MULTILINE)
 _CLAUSE_CHARS = 80
 _CUT_BEFORE = re.compile(rf"^[A-Za-z\d.,:/@_\-{_NUMERAL}]+")
 _CUT_BEHIND = re.compile(rf"[A-Za-z\d.,:/@_\-{_NUMERAL}]+$")
@@ -67,9 +69,9 @@ def clauses_with(lines: Iterable[str], lost: Iterable[str]) -> list[str]:
     clauses = [clause.strip() for line in lines for clause in _CLAUSE_END.split(line) if clause.strip()]
     kept: dict[str, None] = {}
     for fact in lost:
-        if any(contains(clause, fact) for clause in kept):
+        if any(_states(clause, fact) for clause in kept):
             continue
-        clause = next((clause for clause in clauses if contains(clause, fact)), fact)
+        clause = next((clause for clause in clauses if _states(clause, fact)), fact)
         if len(clause) > _CLAUSE_CHARS:
             clause = _around(clause, fact)
         kept.setdefault(clause)
@@ -89,7 +91,12 @@ def _around(clause: str, fact: str) -> str:
     if end + len(behind) < len(normal):
         behind = _CUT_BEHIND.sub("", behind)
     part = (before + fact + behind).strip()
-    return part if contains(part, fact) else fact
+    return part if _states(part, fact) else fact
+
+
+def _states(line: str, fact: str) -> bool:
+    """Whether a line by itself gives the fact, also to the next summary: the 20 of "20）" would be an item's number."""
+    return contains(line, fact) and fact in facts(line)
 
 
 def _normal(text: str) -> str:

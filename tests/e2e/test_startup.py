@@ -69,7 +69,8 @@ async def test_wrong_line_in_the_settings_file(line: str, named: tuple[str, ...]
 async def test_wrong_setting_in_the_environment(
     settings: dict[str, str | None], named: tuple[str, ...], bot_factory: BotFactory
 ) -> None:
-    bot = bot_factory.create(**settings)
+    bot = bot_factory.create()
+    bot.environment |= settings
     sentence = _refusal(bot, await bot.start_refused())
     assert all(name in sentence for name in named), sentence
     assert "\n" not in sentence

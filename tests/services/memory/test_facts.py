@@ -45,6 +45,8 @@ def lines_and_summary(draw: st.DrawFn) -> tuple[list[str], str]:
         ("我有一个想法", []),
         ("增长 12.5%，见 www.qq.com", ["12.5%", "www.qq.com"]),
         ("100，200", ["100", "200"]),
+        ("3500 元 https://x.cn/a?b=1", ["3500 元", "https://x.cn/a?b=1"]),
+        ("重 5 kg，等 20 seconds", ["5 kg", "20"]),
         ("同样的 100 元和 100 元", ["100 元"]),
         ("", []),
     ],
@@ -99,6 +101,8 @@ def test_completing_again_adds_nothing(case: tuple[list[str], str]) -> None:
 
 
 @given(LINES, st.lists(LINES, max_size=4))
+@example(["，20）"], [[""]])
+@example(["3500 元 https://x.cn/a?b=1"], [])
 def test_facts_survive_summary_after_summary(first: list[str], later: list[list[str]]) -> None:
     """Each round summarises the summary before it together with new lines, and the model keeps nothing of either."""
     summary = complete_summary(first, "")
