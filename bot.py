@@ -18,7 +18,10 @@ ROOT = Path(__file__).resolve().parent
 
 
 def main() -> int:
-    """Run the bot until it is stopped. Gives the exit code; 2 when it refuses to start (3, uvicorn's, once it has begun to)."""
+    """Run the bot until it is stopped. Gives the exit code: 2 when it refuses to start.
+
+    What refuses once uvicorn has begun (a broken database or prompt) ends with its code 3.
+    """
     parser = argparse.ArgumentParser(description="群知：从群文件里找答案的 QQ 机器人")
     parser.add_argument("--env-file", type=Path, help="设置文件，默认是程序目录里的 .env")
     named = parser.parse_args().env_file
@@ -54,10 +57,14 @@ def main() -> int:
     import nonebot
 
     # After a clean stop uvicorn raises the signal again, which would then end the process as if it had been killed.
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(signal.SIGTERM, _do_nothing)
     # A frozen client frees its slot after about ten seconds; a file in base64 may be one large frame.
     nonebot.run(ws_max_size=64 << 20, ws_ping_interval=5, ws_ping_timeout=5)
     return 0
+
+
+def _do_nothing(_signal: int, _frame: object) -> None:
+    pass
 
 
 def _check_port(host: str, port: int) -> None:
