@@ -26,13 +26,18 @@ _CALIBRATION = (
 )  # fmt: skip
 
 
+def model_path(data_dir: Path) -> Path:
+    """Where the converted model lies, once it is."""
+    return data_dir / "models" / f"e5-small-int8-{DISTRIBUTION}-{SUPPORTED_VERSION}.onnx"
+
+
 def quantized_model(weights: Weights, data_dir: Path) -> Path:
     """The path of the converted model, converted now (some seconds) if it is absent, truncated or corrupt.
 
     The file appears whole or not at all. Raises `OSError` if the data directory cannot be written.
     """
-    path = data_dir / "models" / f"e5-small-int8-{DISTRIBUTION}-{SUPPORTED_VERSION}.onnx"
-    if not _sealed(path):
+    path = model_path(data_dir)
+    if not is_whole(path):
         model = _converted(weights)
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(path, model + _seal(model))
@@ -69,7 +74,8 @@ def _seal(model: bytes) -> bytes:
     return b"\x72" + bytes([len(entry)]) + entry
 
 
-def _sealed(path: Path) -> bool:
+def is_whole(path: Path) -> bool:
+    """Whether a converted model is there, neither truncated nor changed."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

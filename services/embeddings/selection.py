@@ -4,12 +4,15 @@ import asyncio
 import functools
 import importlib.metadata
 import logging
+import multiprocessing
 import os
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-from services.embeddings.conversion import quantized_model
+from services.child_process import live_with_parent
+from services.embeddings.conversion import is_whole, model_path, quantized_model
 from services.embeddings.local import LocalEmbeddings
 from services.embeddings.models import CosineScale, EmbeddingModel
 from services.embeddings.openai import open_openai
@@ -94,8 +97,17 @@ def _model(
 def _e5(data_dir: Path) -> tuple[Encoder, Callable[[], Encoder]]:
     from services.embeddings.e5 import open_e5  # noqa: PLC0415  (onnxruntime may be absent or refuse to load)
 
-    path = quantized_model(installed_weights(), data_dir).absolute()
+    path = model_path(data_dir).absolute()
+    if not is_whole(path):
+        # In a process of its own: converting takes some 300 MB, which this one would never give back.
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, spawn, initializer=live_with_parent) as pool:
+            pool.submit(_convert, data_dir).result()
     return _proven(open_e5(path, 1)), functools.partial(open_e5, path, _cores())
+
+
+def _convert(data_dir: Path) -> None:
+    quantized_model(installed_weights(), data_dir)
 
 
 def _universal() -> tuple[Encoder, Callable[[], Encoder]]:
