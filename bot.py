@@ -86,7 +86,10 @@ def _load(settings: "Settings") -> None:
 
     from services.errors import SettingsError
 
-    # All values are handed over: NoneBot's own reading of `.env` would take a token of digits for a number.
+    # All values are handed over: NoneBot's own reading would take a token of digits for a number, and `a,b` for an
+    # error. What it must not read again is hidden from it.
+    for name in [name for name in os.environ if name.lower() in type(settings).model_fields]:
+        del os.environ[name]
     nonebot.init(
         _env_file=(),
         driver="~fastapi",

@@ -11,8 +11,12 @@ from plugins._speaker import Speaking
 __plugin_meta__ = PluginMetadata("确认", "不能撤销的事先问一声", "回复「确认」或「取消」", type="application")
 
 
+def _said(event: MessageEvent) -> str:
+    return event.get_plaintext().strip(" 　。.！!~，,\r\n\t")
+
+
 async def _is_answer(event: MessageEvent, speaker: Speaking) -> bool:
-    return event.get_plaintext().strip() in YES | NO and confirmations.is_waiting(speaker.session)
+    return _said(event) in YES | NO and confirmations.is_waiting(speaker.session)
 
 
 answer = on_message(rule=_is_answer, priority=20, block=True)
@@ -21,4 +25,4 @@ answer = on_message(rule=_is_answer, priority=20, block=True)
 @answer.handle()
 async def _(event: MessageEvent, speaker: Speaking) -> None:
     act = confirmations.take(speaker.session)
-    await speaker.reply(await act() if event.get_plaintext().strip() in YES else "已取消。")
+    await speaker.reply(await act() if _said(event) in YES else "已取消。")

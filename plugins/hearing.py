@@ -37,6 +37,16 @@ async def notice_at(bot: Bot, event: GroupMessageEvent) -> None:
 
 
 @event_preprocessor
+async def nickname_alone(event: GroupMessageEvent) -> None:
+    """「群知识」 and 「群知道」 begin with the default nickname and call nobody."""
+    text = event.original_message.extract_plain_text().lstrip()
+    called = any(segment.type in ("at", "reply") for segment in event.original_message)
+    if event.to_me and not called and text.startswith(("群知识", "群知道")):
+        event.to_me = False
+        event.message = event.original_message.copy()
+
+
+@event_preprocessor
 async def one_of_us_answers(bot: Bot, event: GroupMessageEvent) -> None:
     """With several accounts in one group, what is not addressed to one of them is answered by the first that hears it.
 

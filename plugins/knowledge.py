@@ -95,7 +95,7 @@ def status_text(status: KnowledgeStatus) -> str:
 
 
 async def _list(knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
-    page = int(rest) if rest.isdecimal() and int(rest) > 0 else 1
+    page = _number(rest) or 1
     entries, total = await knowledge.documents(collection.name, page, _PAGE)
     pages = -(-total // _PAGE)
     if not total:
@@ -153,7 +153,7 @@ async def _chosen_elsewhere(speaker: Speaker) -> str:
 
 
 async def _add(speaker: Speaker, knowledge: KnowledgeService, rest: str) -> str:
-    title, _, body = rest.partition("\n") if "\n" in rest.split(" ", maxsplit=1)[0] else rest.partition(" ")
+    title, body = [*rest.split(maxsplit=1), "", ""][:2]
     if not body.strip():
         return "请写上标题和正文，例如 /kb add 报销时间 每周三下午办理报销。"
     session = speaker.session

@@ -10,7 +10,7 @@ from nonebot.plugin import PluginMetadata
 
 from plugins._depends import Memory, confirmations
 from plugins._messages import shortened
-from plugins._speaker import Speaker, Speaking
+from plugins._speaker import Speaker, Speaking, asked_knowledge
 from plugins._subcommands import split_subcommand
 from services.memory.service import MemoryService
 from services.roles import Action
@@ -65,6 +65,9 @@ async def _status(speaker: Speaker, memories: MemoryService) -> str:
 
 
 async def _show(speaker: Speaker, memories: MemoryService) -> str:
+    # A private conversation about a group's files shows them again: only to who is still a member.
+    if refused := (await asked_knowledge(speaker)).refusal:
+        return refused
     exchanges = await memories.recent(speaker.session_id)
     summary = await memories.summary(speaker.session_id)
     if not exchanges and not summary:

@@ -116,7 +116,8 @@ def _is_retold(session: Session, file: UploadedFile, told_by: str) -> bool:
 async def _refusal(bot: Bot, session: Session, file: UploadedFile, knowledge: KnowledgeService) -> str:
     """Why a file need not be fetched; empty when it may come."""
     place = Place.PRIVATE if session.group_id is None else Place.GROUP
-    needed = lowest_role(place, Action.UPLOAD, shared=shares_knowledge()) or Role.SUPERUSER
+    action = Action.UPLOAD if place is Place.GROUP else Action.UPLOAD_PRIVATE
+    needed = lowest_role(place, action, shared=shares_knowledge()) or Role.SUPERUSER
     if session.group_id is not None:
         needed = max(needed, _UPLOAD_ROLES[settings().knowledge.upload_role])
     if needed > Role.MEMBER and await _role(bot, session) < needed:

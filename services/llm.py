@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -15,6 +16,9 @@ from services.errors import ModelError, ModelTimeout, ModelUnavailable
 from services.settings import LLMSettings
 
 log = logging.getLogger(__name__)
+
+# Some models write their thoughts into the answer; what is cut off in the middle of them has no answer yet.
+_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 
 Structured = TypeVar("Structured", bound=BaseModel)
 Prompt = PromptValue | Sequence[BaseMessage]
@@ -38,11 +42,15 @@ class ChatModel:
         message = await self._call(self._model, prompt)
         if not isinstance(message, AIMessage):
             raise ModelError("模型的回答格式不对，请稍后再问。", type(message).__name__)
-        if not message.response_metadata.get("finish_reason"):
+        reason = message.response_metadata.get("finish_reason")
+        if not reason:
             raise ModelError("模型的回答中途断了，请再问一次。", "no finish_reason")
-        if not message.text.strip():
-            raise ModelError("模型没有给出内容，请换个问法再试。", str(message.response_metadata))
-        return message
+        if reason == "content_filter":
+            raise ModelError("模型服务拦下了这个回答，请换个问法再试。", reason)
+        text = _THINKING.sub("", message.text).encode("utf-8", "ignore").decode().strip()
+        if not text:
+            raise ModelError("模型没有给出内容，请稍后再试。", str(message.response_metadata))
+        return message.model_copy(update={"content": text})
 
     async def structured(self, prompt: Prompt, schema: type[Structured]) -> Structured:
         """Ask for an object of `schema` by the configured method (LLM__STRUCTURED_METHOD).

@@ -69,6 +69,8 @@ class LLMSettings(Section):
     def _key_needs_model(self) -> "LLMSettings":
         if self.enabled and not (self.model and self.base_url):
             raise ValueError("填了 LLM__API_KEY，还要填 LLM__BASE_URL 和 LLM__MODEL")
+        if self.base_url and not self.base_url.startswith(("http://", "https://")):
+            raise ValueError("LLM__BASE_URL 要以 http:// 或 https:// 开头")
         return self
 
 

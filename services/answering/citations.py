@@ -3,8 +3,10 @@
 import re
 from collections.abc import Collection
 
-# [1], 【1】, 〔1〕, also several in one; not the index of an array: a[1], f()[0].
-_MARK = re.compile(r"(?<![A-Za-z0-9_)\]])[\[【〔［]\s*(\d{1,2}(?:\s*[,，、]\s*\d{1,2})*)\s*[\]】〕］]")
+_NUMBERS = r"\s*(?:\^|资料|来源|参考|ref\.?)?\s*(\d{1,3}(?:\s*[,，、\-–~]\s*\d{1,3})*)\s*"
+# 〔1〕, 【1】, ［资料1］, several in one, also as a range. A plain [1] may be the index of an array: a[1], f()[0].
+_MARK = re.compile(rf"[【〔［]{_NUMBERS}[\]】〕］]|(?<![A-Za-z_)\]])\[{_NUMBERS}[\]】〕］]", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+)\s*[\-–~]\s*(\d+)")
 
 
 def normalise_citations(text: str, numbers: Collection[int]) -> tuple[str, list[int]]:
@@ -16,7 +18,10 @@ def normalise_citations(text: str, numbers: Collection[int]) -> tuple[str, list[
     used: dict[int, None] = {}
 
     def replace(match: re.Match[str]) -> str:
-        known = [number for number in map(int, re.findall(r"\d+", match.group(1))) if number in numbers]
+        written = match.group(1) or match.group(2)
+        for first, last in _RANGE.findall(written):
+            written += "," + ",".join(map(str, range(int(first), min(int(last), int(first) + 20) + 1)))
+        known = [number for number in map(int, re.findall(r"\d+", written)) if number in numbers]
         used.update(dict.fromkeys(known))
         return "".join(f"〔{number}〕" for number in dict.fromkeys(known))
 

@@ -1,6 +1,7 @@
 """Answering one question of one session: the only thing of this package that a plugin sees."""
 
 import logging
+import re
 
 from services.answering.citations import normalise_citations
 from services.answering.excerpt import quotes
@@ -9,12 +10,13 @@ from services.answering.plain_text import plain_text
 from services.errors import ModelError, SearchIndexError
 from services.memory.service import MemoryService, Turn
 from services.rag import RagAnswer, RagChain
-from services.retrieval.models import Retrieval
+from services.retrieval.models import Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
 from services.session import Collection
 
 log = logging.getLogger(__name__)
 
+_FOUND_NOTHING = re.compile("没有(?:找到|提到|相关|这方面)|未(?:找到|提及)|not found", re.IGNORECASE)
 _NOT_REMEMBERED = "（这一轮对话没能记下来，后面可能接不上。）"
 _TRUNCATED = "（回答太长，被模型截断了，可以接着问。）"
 
@@ -76,7 +78,7 @@ class QuestionAnswering:
 def _written(written: RagAnswer, notice: str) -> Answer:
     references = {reference.number: reference for reference in written.retrieval.references}
     text, used = normalise_citations(plain_text(written.text), references)
-    shown = used or list(references)
+    shown = used or ([] if _FOUND_NOTHING.search(text) else list(references))
     sources = tuple(Source(number, references[number].place) for number in shown)
     return Answer(AnswerKind.WRITTEN, text, sources, cited=bool(used), notice=notice)
 
@@ -92,7 +94,9 @@ def excerpt_answer(question: str, retrieval: Retrieval) -> Answer:
 
 
 def _nothing_found(retrieval: Retrieval) -> str:
-    if not retrieval.nearest:
+    if retrieval.status is RetrievalStatus.EMPTY:
         return "这里还没有资料。把文件发到群里或私聊发给我，我会自动入库，之后就能问了。"
+    if not retrieval.nearest:
+        return "资料里没有找到相关内容，可以换个更具体的问法。"
     names = "、".join(f"「{name}」" for name in retrieval.nearest)
     return f"资料里没有找到相关内容。最接近的文件是{names}，可以换个更具体的问法。"

@@ -13,6 +13,7 @@ from services.errors import DocumentRejected, SearchIndexError, ServiceError
 from services.index.models import IndexedChunk, SearchIndex
 from services.knowledge.building import Building
 from services.knowledge.download import too_large
+from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
     DocumentEntry,
     IncomingFile,
@@ -21,6 +22,7 @@ from services.knowledge.models import (
     KnowledgeStatus,
     Progress,
 )
+from services.knowledge.rejections import MESSAGES, Rejection
 from services.knowledge.storage import FileStore
 from services.records.documents import DocumentRecords, NewDocument
 from services.records.tables import DocumentRecord, DocumentState, now
@@ -107,6 +109,8 @@ class KnowledgeService:
         """Why a file of this name and size (bytes) need not even be downloaded; empty when it may come."""
         file_type = _file_type(name)
         if file_type not in self._rules.file_types:
+            if file_type in OLD_OFFICE:
+                return MESSAGES[Rejection.OLD_OFFICE].format(modern=OLD_OFFICE[file_type])
             kinds = "、".join(self._rules.file_types)
             kind = f" .{file_type} " if file_type else "没有扩展名的"
             return f"不支持{kind}文件，可以发 {kinds}。"

@@ -6,8 +6,8 @@ from services.knowledge.models import Chunk, Section
 from services.knowledge.sentences import Boundary, Piece, pieces_of
 
 MIN_CHUNK_CHARS = 20
-# A section below this share of a chunk says too little alone: it is merged with its neighbours.
-_FRAGMENT_SHARE = 0.25
+# A section shorter than this, a line or two, says too little to stand alone.
+_FRAGMENT_CHARS = 40
 # A chunk rather ends at the paragraph before than in the middle of one, if it stays at least half full.
 _LEAST_FILL = 0.5
 
@@ -83,11 +83,16 @@ def _groups(units: Iterable[Section], limit: int) -> Iterator[list[Section]]:
 
 
 def _belongs(group: list[Section], size: int, unit: Section, limit: int) -> bool:
-    if size + _length(unit) >= limit or group[0].heading[:1] != unit.heading[:1]:
+    """Whether a unit joins the chunk before it: under the same heading of the same page, or as a mere fragment.
+
+    A chunk over two subjects is near to neither, and names one place for both.
+    """
+    last = group[-1]
+    if last.page != unit.page or size + _length(unit) >= limit:
         return False
-    if min(size, _length(unit)) >= _FRAGMENT_SHARE * limit:
-        return False
-    return len(_merged([*group, unit])) <= limit
+    same = last.heading == unit.heading
+    fragment = last.heading[:1] == unit.heading[:1] and min(size, _length(unit)) < _FRAGMENT_CHARS
+    return (same or fragment) and len(_merged([*group, unit])) <= limit
 
 
 def _length(unit: Section) -> int:

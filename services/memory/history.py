@@ -87,4 +87,5 @@ def _without_marks(message: BaseMessage) -> BaseMessage:
 def as_text(messages: Sequence[dict[str, Any]]) -> list[str]:
     """One line a message, with who spoke, for a summary."""
     roles = {"human": "用户", "ai": "助手", "system": "此前摘要"}
-    return [f"{roles.get(item.type, item.type)}：{item.text}" for item in messages_from_dict(list(messages))]
+    spoken = [_without_marks(message) for message in messages_from_dict(list(messages))]
+    return [f"{roles.get(item.type, item.type)}：{item.text}" for item in spoken]

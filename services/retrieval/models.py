@@ -12,6 +12,7 @@ class RetrievalStatus(StrEnum):
     USABLE = "usable"
     LOW_CONFIDENCE = "low_confidence"
     NO_RECALL = "no_recall"
+    EMPTY = "empty"
 
 
 @dataclass(frozen=True, slots=True)

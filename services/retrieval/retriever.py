@@ -52,7 +52,7 @@ class Retriever:
         candidates = [item for item in ranked if item.hit.chunk.build_id in documents]
         accepted = [item for item in candidates if item.accepted][:top_k]
         return Retrieval(
-            status=_status(candidates, accepted),
+            status=_status(candidates, accepted) if result.chunk_count else RetrievalStatus.EMPTY,
             references=tuple(_reference(number, item, documents) for number, item in enumerate(accepted, start=1)),
             nearest=tuple(dict.fromkeys(documents[item.hit.chunk.build_id].name for item in candidates))[:_NEAREST],
             candidates=tuple(candidates),

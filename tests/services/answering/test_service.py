@@ -91,7 +91,7 @@ async def test_a_failing_model_without_a_passage_gives_the_sentence(world: World
     answer = await world.answering().ask(SESSION, 2, GROUP, "qwerty zxcvbn")
     assert (answer.kind, answer.text, answer.sources) == (
         AnswerKind.FAILED,
-        "模型没有给出内容，请换个问法再试。",
+        "模型没有给出内容，请稍后再试。",
         (),
     )
     assert await world.stored() == []

@@ -132,3 +132,9 @@ def test_sentences_are_the_text(text: str) -> None:
     assert "".join(parts) == text[: len("".join(parts))]
     assert not text[len("".join(parts)) :].strip()
     assert all(part.strip() for part in parts)
+
+
+def test_citations_behind_figures_and_letters() -> None:
+    text = "电话是 6688〔9〕，时间 7:50〔1〕，见 OA【2】，第[1-2]条，〔资料2〕，数组 a[1] 和 f()[0]"
+    expected = "电话是 6688，时间 7:50〔1〕，见 OA〔2〕，第〔1〕〔2〕条，〔2〕，数组 a[1] 和 f()[0]"
+    assert normalise_citations(text, {1, 2}) == (expected, [1, 2])

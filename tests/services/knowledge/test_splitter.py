@@ -183,7 +183,7 @@ def test_long_table_repeats_its_header() -> None:
     assert all(chunk.text.startswith("地点 | 值\n采样点") and chunk.page == 3 for chunk in chunks)
 
 
-def test_small_sections_of_one_chapter_merge_with_their_titles() -> None:
+def test_fragments_of_one_chapter_and_page_merge_with_their_titles() -> None:
     sections = [
         Section("本章说明。", 4, ("第一章",)),
         Section("为了管理。", 4, ("第一章", "第一条")),
@@ -191,9 +191,16 @@ def test_small_sections_of_one_chapter_merge_with_their_titles() -> None:
         Section("另一章。", 5, ("第二章",)),
     ]
     assert split(sections, 100, 20) == [
-        Chunk(0, "本章说明。\n第一条\n为了管理。\n第二条\n适用全员。", 4, ("第一章",)),
-        Chunk(1, "另一章。", 5, ("第二章",)),
+        Chunk(0, "本章说明。\n第一条\n为了管理。", 4, ("第一章",)),
+        Chunk(1, "适用全员。", 5, ("第一章", "第二条")),
+        Chunk(2, "另一章。", 5, ("第二章",)),
     ]
+
+
+def test_sections_under_headings_of_their_own_stay_apart() -> None:
+    text = "这一节有两行多的内容，足够单独成为一块，所以不和别的小节合在一起，出处也就写得准。"
+    sections = [Section(text, None, ("手册", "开放时间")), Section(text, None, ("手册", "借书"))]
+    assert [chunk.heading for chunk in split(sections, 500, 50)] == [("手册", "开放时间"), ("手册", "借书")]
 
 
 def test_large_sections_do_not_merge() -> None:

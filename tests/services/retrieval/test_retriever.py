@@ -38,7 +38,7 @@ async def test_the_right_passage_comes_first_with_its_place(library: Library) ->
 
 async def test_nothing_and_nothing_near(library: Library) -> None:
     empty = await library.retriever.retrieve(GROUP, "住宿标准", 5)
-    assert (empty.status, empty.references, empty.nearest) == (RetrievalStatus.NO_RECALL, (), ())
+    assert (empty.status, empty.references, empty.nearest) == (RetrievalStatus.EMPTY, (), ())
     await library.add(GROUP, "差旅制度.pdf", TRAVEL)
     far = await library.retriever.retrieve(GROUP, "qwerty zxcvbn", 5)
     assert (far.status, far.references, far.nearest) == (RetrievalStatus.LOW_CONFIDENCE, (), ("差旅制度.pdf",))
