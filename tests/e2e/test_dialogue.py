@@ -73,7 +73,7 @@ def _changed_pdf(tmp_path: Path) -> bytes:
 
 
 async def test_who_is_heard(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
-    bot = await bot_factory(**NO_MODEL, NICKNAME='["小库"]')
+    bot = await bot_factory(**NO_MODEL, NICKNAME="小库,库库", SUPERUSERS="10001,10002", COMMAND_START="/,／")
     client = await client_factory(bot)
     me = client.self_id
     await client.upload_group_file(GROUP, ASKER, "报销.md", RULES.encode())
