@@ -6,6 +6,7 @@ SQLite's bm25() takes every chunk to hold every term.)
 """
 
 import json
+import logging
 import re
 import sqlite3
 from collections import OrderedDict
@@ -15,21 +16,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from services.index.aliases import definitions, is_in
 from services.index.models import IndexedChunk
-from services.index.tokens import TERM_CHARACTERS, index_terms_of_normal, normalise, query_terms
+from services.index.ranking import best_chunks, selective
+from services.index.tokens import TERM_CHARACTERS, exact_terms, index_terms_of_normal, normalise, query_terms
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-z0-9_]{1,64}")
 _MAX_OPEN = 64
-# More terms than this say nothing more about what is asked.
-_MAX_TERMS = 48
-# Chunks that all searched terms together may touch; the rarest terms come first, so only the commonest are left out.
-_MAX_POSTINGS = 15_000
 # From this frequency on a term's weight hardly changes with a few chunks more or less.
 _COMMON = 100
 _STALE_SHARE = 0.05
 _MAX_COMMON = 20_000
-# Raised when terms are made differently; a file of another version is filled anew from its own texts.
+# New frequencies of common terms are written down when there are so many.
+_UNSAVED = 32
+# A name that thousands of chunks define is known well enough from these.
+_MAX_ALIASES = 2_000
+# Raised when terms or aliases are made differently; a file of another version is filled anew from its own texts.
 _TERMS_VERSION = 1
+_ALIASES_VERSION = 1
+_VERSIONS = 1_000
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS chunks (
@@ -43,6 +50,13 @@ CREATE TABLE IF NOT EXISTS chunks (
     metadata TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS chunks_build ON chunks (build_id, ordinal);
+CREATE TABLE IF NOT EXISTS aliases (
+    chunk INTEGER NOT NULL, build_id TEXT NOT NULL, term TEXT NOT NULL, name TEXT NOT NULL, other TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS aliases_chunk ON aliases (chunk);
+CREATE INDEX IF NOT EXISTS aliases_term ON aliases (term, name, other, build_id);
+CREATE TABLE IF NOT EXISTS common (term TEXT PRIMARY KEY, frequency INTEGER NOT NULL, size INTEGER NOT NULL)
+    WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5 (
     words, content='', tokenize="ascii tokenchars '{TERM_CHARACTERS}'"
 );
@@ -80,6 +94,7 @@ class LexicalStore:
         # SQLite finds a common term's frequency by walking all its postings (1 ms for 5,000): collection -> term ->
         # its frequency, and the size of the collection when it was found.
         self._common: dict[str, dict[str, tuple[int, int]]] = {}
+        self._unsaved: dict[str, set[str]] = {}
 
     def add(self, collection: str, chunks: Iterable[IndexedChunk]) -> None:
         """Store chunks, replacing those of the same id, in one transaction."""
@@ -101,10 +116,9 @@ class LexicalStore:
                         json.dumps(dict(chunk.metadata), ensure_ascii=False),
                     ),
                 )
-                connection.execute(
-                    "INSERT INTO terms (rowid, words) VALUES (?,?)",
-                    (cursor.lastrowid, _terms_of(normal)),
-                )
+                row_id = cursor.lastrowid or 0
+                connection.execute("INSERT INTO terms (rowid, words) VALUES (?,?)", (row_id, _terms_of(normal)))
+                _write_aliases(connection, row_id, chunk.build_id, chunk.text)
 
     def delete_chunks(self, collection: str, chunk_ids: Sequence[str]) -> int:
         """Remove chunks by id, in one transaction; gives how many there were."""
@@ -123,34 +137,44 @@ class LexicalStore:
             return LexicalResult([], dict.fromkeys(terms, 0), 0)
         count = self.count(collection)
         frequency = {term: self._frequency(connection, collection, term, count) for term in terms}
-        chosen = _selective(frequency)
-        if not chosen:
-            return LexicalResult([], frequency, count)
-        # Terms hold no quotation marks (see tokens), so a quoted term is never read as FTS5 syntax.
-        match = " OR ".join(f'"{term}"' for term in chosen)
-        # Ranked on ids alone: the texts of thousands of matches must not go through the sorter.
-        visible, marks = "", ",".join("?" * len(hidden))
-        if hidden:
-            visible = f" AND rowid NOT IN (SELECT id FROM chunks WHERE build_id IN ({marks}))"
-        rows = connection.execute(
-            f"SELECT {_COLUMNS}, -best.rank FROM"
-            f" (SELECT rowid, rank FROM terms WHERE terms MATCH ?{visible} ORDER BY rank LIMIT ?) AS best"
-            " JOIN chunks ON chunks.id = best.rowid ORDER BY best.rank, chunks.id",
-            (match, *hidden, limit),
-        ).fetchall()
-        return LexicalResult([(_stored(row), row[7]) for row in rows], frequency, count)
+        self._save_common(connection, collection)
+        best = best_chunks(connection, selective(frequency, count), exact_terms(text), limit, hidden)
+        rows = _rows(
+            connection, f"SELECT {_COLUMNS}, chunks.id FROM chunks WHERE id IN", [row_id for row_id, _ in best]
+        )
+        stored = {row[7]: _stored(row) for row in rows}
+        return LexicalResult([(stored[row_id], score) for row_id, score in best], frequency, count)
+
+    def aliases(self, collection: str, text: str, limit: int, hidden: Collection[str]) -> list[str]:
+        """Other names for what a text names, as visible chunks define them; the longest names' first."""
+        connection = self._connect(collection)
+        if connection is None:
+            return []
+        normal = normalise(text)
+        seen: dict[tuple[str, str], int] = {}
+        for term in query_terms(text):
+            rows = connection.execute(
+                "SELECT name, other, count(*) FROM (SELECT name, other FROM aliases WHERE term = ?"
+                " AND build_id NOT IN (SELECT value FROM json_each(?)) LIMIT ?) GROUP BY name, other",
+                (term, json.dumps(sorted(hidden)), _MAX_ALIASES),
+            )
+            for name, other, count in rows:
+                if is_in(name, normal) and not is_in(normalise(other), normal):
+                    seen[name, other] = count
+        found = sorted(seen, key=lambda pair: (-len(pair[0]), -seen[pair], pair))
+        distinct: dict[str, str] = {}
+        for _, other in found:
+            distinct.setdefault(normalise(other), other)
+        return list(distinct.values())[:limit]
 
     def get(self, collection: str, chunk_ids: Sequence[str]) -> list[StoredChunk]:
         """Stored chunks by id, in no order; unknown ids are left out."""
         connection = self._connect(collection)
         if connection is None or not chunk_ids:
             return []
-        marks = ",".join("?" * len(chunk_ids))
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM chunks WHERE chunk_id IN ({marks})",
-            tuple(chunk_ids),
-        )
-        return [_stored(row) for row in rows]
+        return [
+            _stored(row) for row in _rows(connection, f"SELECT {_COLUMNS} FROM chunks WHERE chunk_id IN", chunk_ids)
+        ]
 
     def page(self, collection: str, build_id: str, start: int, limit: int) -> list[IndexedChunk]:
         """Chunks of a build from ordinal `start` on."""
@@ -163,19 +187,28 @@ class LexicalStore:
         )
         return [_stored(row).chunk for row in rows]
 
+    def around(
+        self, collection: str, places: Iterable[tuple[str, int]], reach: int
+    ) -> dict[tuple[str, int], list[IndexedChunk]]:
+        """The chunks of each place's build at most `reach` from it, in order."""
+        connection = self._connect(collection)
+        found: dict[tuple[str, int], list[IndexedChunk]] = {}
+        for build_id, ordinal in places:
+            rows: Iterable[tuple[Any, ...]] = ()
+            if connection is not None:
+                rows = connection.execute(
+                    f"SELECT {_COLUMNS} FROM chunks WHERE build_id = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal",
+                    (build_id, ordinal - reach, ordinal + reach),
+                )
+            found[build_id, ordinal] = [_stored(row).chunk for row in rows]
+        return found
+
     def chunk_ids(self, collection: str, build_id: str) -> set[str]:
         """The stored chunks of a build."""
         connection = self._connect(collection)
         if connection is None:
             return set()
         return {row[0] for row in connection.execute("SELECT chunk_id FROM chunks WHERE build_id = ?", (build_id,))}
-
-    def builds(self, collection: str) -> set[str]:
-        """Builds with at least one chunk."""
-        connection = self._connect(collection)
-        if connection is None:
-            return set()
-        return {row[0] for row in connection.execute("SELECT DISTINCT build_id FROM chunks")}
 
     def count(self, collection: str) -> int:
         """All chunks of a collection."""
@@ -190,15 +223,6 @@ class LexicalStore:
     def collections(self) -> set[str]:
         """The collections that have a file."""
         return {path.stem for path in self._directory.glob("*.sqlite3")}
-
-    def drop(self, collection: str) -> None:
-        """Remove a collection's file."""
-        self._counts.pop(collection, None)
-        self._common.pop(collection, None)
-        if (connection := self._open.pop(_checked(collection), None)) is not None:
-            connection.close()
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{self._path(collection)}{suffix}").unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close every file."""
@@ -224,23 +248,61 @@ class LexicalStore:
         connection.execute("PRAGMA synchronous=FULL")
         with connection:
             connection.executescript(_SCHEMA)
-        if connection.execute("PRAGMA user_version").fetchone()[0] != _TERMS_VERSION:
-            self._make_terms(connection)
+        self._bring_up_to_date(connection)
+        self._common[collection] = {
+            term: (frequency, size) for term, frequency, size in connection.execute("SELECT * FROM common")
+        }
         self._open[collection] = connection
         if len(self._open) > _MAX_OPEN:
-            self._open.popitem(last=False)[1].close()
+            closed, idle = self._open.popitem(last=False)
+            idle.close()
+            self._common.pop(closed, None)
+            self._unsaved.pop(closed, None)
         return connection
 
     @staticmethod
-    def _make_terms(connection: sqlite3.Connection) -> None:
+    def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+        """Fill what an older version of the product made differently or did not make."""
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        # Before there were aliases the number was that of the terms alone.
+        aliases_version, terms_version = divmod(version, _VERSIONS)
         with connection:
-            connection.execute("INSERT INTO terms (terms) VALUES ('delete-all')")
-            with closing(connection.execute("SELECT id, context, text FROM chunks")) as rows:
-                for row_id, context, text in rows:
-                    normal = normalise(f"{context}\n{text}")
-                    connection.execute("UPDATE chunks SET normal = ? WHERE id = ?", (normal, row_id))
-                    connection.execute("INSERT INTO terms (rowid, words) VALUES (?,?)", (row_id, _terms_of(normal)))
-            connection.execute(f"PRAGMA user_version={_TERMS_VERSION}")
+            if terms_version != _TERMS_VERSION:
+                connection.execute("INSERT INTO terms (terms) VALUES ('delete-all')")
+                connection.execute("DELETE FROM common")
+                with closing(connection.execute("SELECT id, context, text FROM chunks")) as rows:
+                    for row_id, context, text in rows:
+                        normal = normalise(f"{context}\n{text}")
+                        connection.execute("UPDATE chunks SET normal = ? WHERE id = ?", (normal, row_id))
+                        connection.execute("INSERT INTO terms (rowid, words) VALUES (?,?)", (row_id, _terms_of(normal)))
+            if aliases_version != _ALIASES_VERSION:
+                connection.execute("DELETE FROM aliases")
+                with closing(connection.execute("SELECT id, build_id, text FROM chunks")) as rows:
+                    for row_id, build_id, text in rows:
+                        _write_aliases(connection, row_id, build_id, text)
+            current = _VERSIONS * _ALIASES_VERSION + _TERMS_VERSION
+            if version != current:
+                connection.execute(f"PRAGMA user_version={current}")
+
+    def _save_common(self, connection: sqlite3.Connection, collection: str) -> None:
+        """Write down what was found of common terms, once it is worth a transaction."""
+        unsaved, common = self._unsaved.get(collection), self._common.get(collection, {})
+        if not unsaved or len(unsaved) < _UNSAVED:
+            return
+        # What a power cut may take of these is found again: no wait for the disk.
+        connection.execute("PRAGMA synchronous=NORMAL")
+        try:
+            with connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO common (term, frequency, size) VALUES (?,?,?)",
+                    [(term, *common[term]) for term in sorted(unsaved) if term in common],
+                )
+        except sqlite3.OperationalError as error:
+            # A full disk is no reason not to answer.
+            log.warning("frequencies of %s could not be written down: %s", collection, error)
+        finally:
+            connection.execute("PRAGMA synchronous=FULL")
+            unsaved.clear()
 
     @staticmethod
     def _remove(connection: sqlite3.Connection, condition: str, parameters: tuple[str | int, ...]) -> int:
@@ -252,6 +314,7 @@ class LexicalStore:
             connection.execute(
                 "INSERT INTO terms (terms, rowid, words) VALUES ('delete', ?, ?)", (row_id, _terms_of(normal))
             )
+            connection.execute("DELETE FROM aliases WHERE chunk = ?", (row_id,))
             connection.execute("DELETE FROM chunks WHERE id = ?", (row_id,))
         return len(rows)
 
@@ -266,21 +329,22 @@ class LexicalStore:
             if len(common) >= _MAX_COMMON:
                 common.clear()
             common[term] = (found, size)
+            self._unsaved.setdefault(collection, set()).add(term)
         return found
 
 
-def _selective(frequency: dict[str, int]) -> list[str]:
-    """The rarest terms, as many as may be searched."""
-    chosen: list[str] = []
-    postings = 0
-    for term, count in sorted(frequency.items(), key=lambda item: item[1]):
-        if not count:
-            continue
-        postings += count
-        if len(chosen) == _MAX_TERMS or (chosen and postings > _MAX_POSTINGS):
-            break
-        chosen.append(term)
-    return chosen
+def _rows(connection: sqlite3.Connection, query: str, values: Iterable[str | int]) -> list[tuple[Any, ...]]:
+    return connection.execute(f"{query} (SELECT value FROM json_each(?))", (json.dumps(list(values)),)).fetchall()
+
+
+def _write_aliases(connection: sqlite3.Connection, row_id: int, build_id: str, text: str) -> None:
+    for left, right in sorted(definitions(text)):
+        for name, other in ((left, right), (right, left)):
+            normal = normalise(name)
+            if terms := query_terms(normal):
+                connection.execute(
+                    "INSERT INTO aliases VALUES (?,?,?,?,?)", (row_id, build_id, terms[0], normal, other)
+                )
 
 
 def _terms_of(normal: str) -> str:

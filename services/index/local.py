@@ -1,6 +1,6 @@
 """The embedded index: words in SQLite, vectors in Chroma, in one directory. Synchronous; lives in the index process."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from services.index.chroma import ChromaStore
 from services.index.lexical import LexicalStore
 from services.index.models import Hit, IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
 from services.index.tokens import matched_terms
+from services.index.topic import topic_of
 
 
 class LocalIndex:
@@ -35,7 +36,9 @@ class LocalIndex:
         stored = {item.chunk.chunk_id: item for item, _ in words.hits}
         bm25 = {item.chunk.chunk_id: score for item, score in words.hits}
         cosine: dict[str, float] = {}
+        topic = cohesion = None
         if vector is not None:
+            topic, cohesion = topic_of(vector, self._vectors.mean(collection, space))
             near = self._vectors.search(collection, space, vector, request.limit, request.hidden_builds)
             cosine = {neighbour.chunk_id: neighbour.cosine for neighbour in near}
             missing = [chunk_id for chunk_id in stored if chunk_id not in cosine]
@@ -47,7 +50,7 @@ class LocalIndex:
         for chunk_id, item in stored.items():
             matched = matched_terms(item.normal, terms)
             hits.append(Hit(item.chunk, cosine.get(chunk_id), bm25.get(chunk_id), matched))
-        return SearchResult(tuple(hits), words.document_frequency, words.chunk_count)
+        return SearchResult(tuple(hits), words.document_frequency, words.chunk_count, topic, cohesion)
 
     def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
         """Wholly stored chunks; see `SearchIndex.chunk_ids`."""
@@ -57,6 +60,16 @@ class LocalIndex:
     def chunks(self, collection: str, build_id: str, start: int, limit: int) -> list[IndexedChunk]:
         """Chunks of a build in order."""
         return self._words.page(collection, build_id, start, limit)
+
+    def around(
+        self, collection: str, places: Sequence[tuple[str, int]], reach: int
+    ) -> dict[tuple[str, int], list[IndexedChunk]]:
+        """Neighbours of each place."""
+        return self._words.around(collection, places, reach)
+
+    def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str]) -> list[str]:
+        """Other names for what a text names."""
+        return self._words.aliases(collection, text, limit, hidden_builds)
 
     def delete_some(self, collection: str, build_id: str, limit: int) -> int:
         """Remove up to `limit` chunks of a build with their vectors; gives how many, 0 when none is left.
@@ -76,10 +89,6 @@ class LocalIndex:
                 return len(stray)
         return 0
 
-    def builds(self, collection: str) -> set[str]:
-        """Builds with anything stored."""
-        return self._words.builds(collection) | self._vectors.builds(collection)
-
     def count(self, collection: str, space: str) -> IndexCount:
         """Sizes."""
         return IndexCount(self._words.count(collection), self._vectors.count(collection, space))
@@ -92,19 +101,14 @@ class LocalIndex:
         """Remove vectors of one space."""
         self._vectors.drop_space(collection, space)
 
-    def drop(self, collection: str) -> None:
-        """Remove a collection."""
-        for space in self._vectors.spaces(collection):
-            self._vectors.drop_space(collection, space)
-        self._words.drop(collection)
-
     def collections(self) -> set[str]:
         """All collections."""
         return self._words.collections() | self._vectors.collections()
 
     def close(self) -> None:
-        """Close the files; Chroma's go with the process."""
+        """Close the files."""
         self._words.close()
+        self._vectors.close()
 
 
 def _storable(chunk: IndexedChunk) -> IndexedChunk:

@@ -67,12 +67,17 @@ class SearchResult:
     """The candidates of both channels, each chunk once, in no meaningful order.
 
     `document_frequency` gives for every distinct query term the number of chunks of this collection that contain it
-    (0 for an unseen one); `chunk_count` is the number of chunks of the collection. Both speak of this collection only.
+    (0 for an unseen one); `chunk_count` is the number of chunks of the collection. `topic` is the cosine of the asked
+    vector to the mean of the collection's vectors, `cohesion` the length of that mean (0 to 1): how near the question
+    is to what the collection is about, and how narrow that is; None where there are no vectors. All speak of this
+    collection only.
     """
 
     hits: tuple[Hit, ...]
     document_frequency: Mapping[str, int]
     chunk_count: int
+    topic: float | None = None
+    cohesion: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +115,24 @@ class SearchIndex(Protocol):
         """Stored chunks of a build in order of `ordinal`, from ordinal `start` on."""
         ...
 
-    async def delete_build(self, collection: str, build_id: str) -> None:
-        """Remove every chunk of a build, in every space. Unknown builds are not an error."""
+    async def around(
+        self, collection: str, places: Sequence[tuple[str, int]], reach: int
+    ) -> dict[tuple[str, int], list[IndexedChunk]]:
+        """For every place, a build and an ordinal in it, the chunks of that build at most `reach` away, in order.
+
+        The chunk at the place itself is among them. A place where nothing is stored has an empty list.
+        """
         ...
 
-    async def builds(self, collection: str) -> set[str]:
-        """Every build that has at least one chunk stored in any part of the index."""
+    async def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str] = ()) -> list[str]:
+        """Up to `limit` other names for what a text names, as this collection's own visible documents define them.
+
+        None of them is in the text already. See `aliases.definitions` for what counts as a definition.
+        """
+        ...
+
+    async def delete_build(self, collection: str, build_id: str) -> None:
+        """Remove every chunk of a build, in every space. Unknown builds are not an error."""
         ...
 
     async def count(self, collection: str, space: str) -> IndexCount:
@@ -128,10 +145,6 @@ class SearchIndex(Protocol):
 
     async def drop_space(self, collection: str, space: str) -> None:
         """Remove the collection's vectors of one space; the words stay."""
-        ...
-
-    async def drop(self, collection: str) -> None:
-        """Remove a collection with everything in it."""
         ...
 
     async def collections(self) -> set[str]:

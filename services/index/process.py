@@ -8,7 +8,7 @@ damaged: this process is it, and holds a lock file to prove it.
 import asyncio
 import logging
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -69,16 +69,22 @@ class IndexProcess:
         """Stored chunks of a build in order."""
         return await self._call("chunks", collection, build_id, start, limit)
 
+    async def around(
+        self, collection: str, places: Sequence[tuple[str, int]], reach: int
+    ) -> dict[tuple[str, int], list[IndexedChunk]]:
+        """Neighbours of all places in one call."""
+        return await self._call("around", collection, list(places), reach)
+
+    async def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str] = ()) -> list[str]:
+        """Other names for what a text names; see `SearchIndex.aliases`."""
+        return await self._call("aliases", collection, text, limit, list(hidden_builds))
+
     async def delete_build(self, collection: str, build_id: str) -> None:
         """Remove a build, a few rows at a time."""
         removed = 1
         while removed:
             async with self._writing:
                 removed = await self._call("delete_some", collection, build_id, _ROWS)
-
-    async def builds(self, collection: str) -> set[str]:
-        """Builds with anything stored."""
-        return await self._call("builds", collection)
 
     async def count(self, collection: str, space: str) -> IndexCount:
         """How much a collection holds."""
@@ -92,11 +98,6 @@ class IndexProcess:
         """Remove the collection's vectors of one space."""
         async with self._writing:
             await self._call("drop_space", collection, space)
-
-    async def drop(self, collection: str) -> None:
-        """Remove a collection."""
-        async with self._writing:
-            await self._call("drop", collection)
 
     async def collections(self) -> set[str]:
         """The names of all stored collections."""

@@ -2,15 +2,21 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy
 
 from services.errors import SearchIndexError
+from services.index.aliases import definitions, is_in
 from services.index.models import Hit, IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
-from services.index.tokens import index_terms, query_terms
+from services.index.tokens import exact_terms, index_terms, normalise, query_terms
+from services.index.topic import topic_of
 
 # The constants of SQLite's bm25(), so that scores have the size that they have in the real index.
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
+# Exact terms of so few chunks are found whatever BM25 thinks; see `ranking.best_chunks`.
+_RARE = 5
 
 
 class MemoryIndex:
@@ -43,7 +49,15 @@ class MemoryIndex:
         counts = {chunk_id: Counter(_terms(chunk)) for chunk_id, chunk in chunks.items()}
         frequency = {term: sum(term in count for count in counts.values()) for term in terms}
         visible = {chunk_id for chunk_id, chunk in chunks.items() if chunk.build_id not in request.hidden_builds}
-        bm25 = _best({key: score for key, score in _bm25(counts, frequency).items() if key in visible}, request.limit)
+        scores = {key: score for key, score in _bm25(counts, frequency).items() if key in visible}
+        rare = {term for term in exact_terms(request.text) if 0 < frequency[term] <= _RARE}
+        weight = {
+            key: sum(math.log1p(len(chunks) / frequency[term]) for term in rare if term in counts[key])
+            for key in scores
+        }
+        meant = _best({key: value for key, value in weight.items() if value}, request.limit // 2)
+        others = _best({key: score for key, score in scores.items() if key not in meant}, request.limit - len(meant))
+        bm25 = _best({key: scores[key] for key in (*meant, *others)}, request.limit)
         cosine: dict[str, float] = {}
         if request.vector is not None:
             stored = self._vectors.get((request.collection, request.space), {})
@@ -59,7 +73,13 @@ class MemoryIndex:
             )
             for key in found
         )
-        return SearchResult(hits, frequency, len(chunks))
+        return SearchResult(hits, frequency, len(chunks), *self._topic(request))
+
+    def _topic(self, request: SearchRequest) -> tuple[float | None, float | None]:
+        stored = self._vectors.get((request.collection, request.space), {})
+        if request.vector is None or not stored:
+            return None, None
+        return topic_of(request.vector, numpy.mean([vector for _, vector in stored.values()], axis=0))
 
     async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
         """Chunks of a build with words and, unless `space` is empty, a vector."""
@@ -73,6 +93,36 @@ class MemoryIndex:
         of_build = (chunk for chunk in self._words.get(collection, {}).values() if chunk.build_id == build_id)
         return sorted((chunk for chunk in of_build if chunk.ordinal >= start), key=lambda chunk: chunk.ordinal)[:limit]
 
+    async def around(
+        self, collection: str, places: Sequence[tuple[str, int]], reach: int
+    ) -> dict[tuple[str, int], list[IndexedChunk]]:
+        """Neighbours by ordinal."""
+        self._check()
+        stored = sorted(self._words.get(collection, {}).values(), key=lambda chunk: chunk.ordinal)
+        return {
+            (build_id, ordinal): [
+                chunk for chunk in stored if chunk.build_id == build_id and abs(chunk.ordinal - ordinal) <= reach
+            ]
+            for build_id, ordinal in places
+        }
+
+    async def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str] = ()) -> list[str]:
+        """The names that visible chunks define for names in the text, the longest name's first."""
+        self._check()
+        normal = normalise(text)
+        seen: Counter[tuple[str, str]] = Counter()
+        for chunk in self._words.get(collection, {}).values():
+            if chunk.build_id in hidden_builds:
+                continue
+            for left, right in definitions(chunk.text):
+                for name, other in ((normalise(left), right), (normalise(right), left)):
+                    if is_in(name, normal) and not is_in(normalise(other), normal):
+                        seen[name, other] += 1
+        found: dict[str, str] = {}
+        for _, other in sorted(seen, key=lambda pair: (-len(pair[0]), -seen[pair], pair)):
+            found.setdefault(normalise(other), other)
+        return list(found.values())[:limit]
+
     async def delete_build(self, collection: str, build_id: str) -> None:
         """Remove a build from words and every space."""
         self._check()
@@ -83,15 +133,6 @@ class MemoryIndex:
             if owner == collection:
                 for key in [key for key, (build, _) in stored.items() if build == build_id]:
                     del stored[key]
-
-    async def builds(self, collection: str) -> set[str]:
-        """Builds with words or vectors."""
-        self._check()
-        found = {chunk.build_id for chunk in self._words.get(collection, {}).values()}
-        for (owner, _), stored in self._vectors.items():
-            if owner == collection:
-                found |= {build for build, _ in stored.values()}
-        return found
 
     async def count(self, collection: str, space: str) -> IndexCount:
         """Sizes of both parts."""
@@ -107,13 +148,6 @@ class MemoryIndex:
         """Remove the vectors of one space."""
         self._check()
         self._vectors.pop((collection, space), None)
-
-    async def drop(self, collection: str) -> None:
-        """Remove a collection."""
-        self._check()
-        self._words.pop(collection, None)
-        for key in [key for key in self._vectors if key[0] == collection]:
-            del self._vectors[key]
 
     async def collections(self) -> set[str]:
         """All collections."""

@@ -123,7 +123,6 @@ class SearchIndexContract:
         assert mine.document_frequency == {"金丝": 3, "丝雀": 3, "雀甲": 3, "甲乙": 0}
         assert theirs.document_frequency == {"金丝": 5, "丝雀": 5, "雀甲": 0, "甲乙": 0}
         await index.delete_build(other, "build1")
-        await index.drop(other)
         assert await index.count(collection, SPACE) == IndexCount(3, 3)
         again = await ask(index, collection, "金丝雀甲乙", axis(4), limit=50)
         assert by_id(again) == by_id(mine)
@@ -191,10 +190,8 @@ class SearchIndexContract:
             chunks = [chunk(n, f"考勤 {build} {n}", build) for n in range(30)]
             for space in (SPACE, OTHER):
                 await index.add(collection, space, chunks, [axis(n) for n in range(30)])
-        assert await index.builds(collection) == {"old", "new"}
         await index.delete_build(collection, "old")
         await index.delete_build(collection, "never seen")
-        assert await index.builds(collection) == {"new"}
         assert await index.chunks(collection, "old") == []
         for space in (SPACE, OTHER):
             assert await index.count(collection, space) == IndexCount(30, 30)
@@ -227,24 +224,14 @@ class SearchIndexContract:
         (hit,) = (await ask(index, collection, "值班", axis(0), space=OTHER)).hits
         assert hit.cosine == pytest.approx(1.0, abs=1e-5)
 
-    async def test_dropping_a_collection(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, SPACE, [chunk(0, "值班表")], [axis(0)])
-        assert collection in await index.collections()
-        await index.drop(collection)
-        await index.drop(collection)
-        assert collection not in await index.collections()
-        assert await index.count(collection, SPACE) == IndexCount(0, 0)
-        assert not (await ask(index, collection, "值班", axis(0))).hits
-        await index.add(collection, SPACE, [chunk(0, "新表")], [axis(1)])
-        assert await index.count(collection, SPACE) == IndexCount(1, 1)
-
     async def test_an_unknown_collection_is_empty_and_stays_unknown(self, index: SearchIndex, collection: str) -> None:
         result = await ask(index, collection, "退款 err-1", axis(0))
         assert (result.hits, result.chunk_count) == ((), 0)
         assert result.document_frequency == {"退款": 0, "err-1": 0, "err": 0, "1": 0}
         assert await index.chunks(collection, "build1") == []
         assert await index.chunk_ids(collection, SPACE, "build1") == set()
-        assert await index.builds(collection) == set()
+        assert await index.around(collection, [("build1", 0)], 2) == {("build1", 0): []}
+        assert await index.aliases(collection, "退款", 5) == []
         assert await index.spaces(collection) == set()
         assert await index.count(collection, SPACE) == IndexCount(0, 0)
         await index.delete_build(collection, "build1")
@@ -260,11 +247,54 @@ class SearchIndexContract:
         assert await index.chunks(collection, "build1", start=3, limit=2) == stored[3:5]
         assert await index.chunks(collection, "build1", start=25) == []
 
+    async def test_neighbours_of_every_place(self, index: SearchIndex, collection: str) -> None:
+        stored = {build: [chunk(n, f"{build} 第{n}段", build) for n in range(6)] for build in ("one", "two")}
+        for chunks in stored.values():
+            await index.add(collection, SPACE, list(reversed(chunks)), None)
+        await index.add(f"{collection}_other", SPACE, [chunk(9, "别的群", "one")], None)
+        places = [("one", 0), ("two", 3), ("one", 5), ("one", 9), ("never seen", 0)]
+        assert await index.around(collection, places, 1) == {
+            ("one", 0): stored["one"][:2],
+            ("two", 3): stored["two"][2:5],
+            ("one", 5): stored["one"][4:],
+            ("one", 9): [],
+            ("never seen", 0): [],
+        }
+        assert await index.around(collection, [("two", 2)], 0) == {("two", 2): [stored["two"][2]]}
+        assert await index.around(collection, [], 1) == {}
+
+    async def test_either_name_leads_to_the_other(self, index: SearchIndex, collection: str) -> None:
+        texts = ["《差旅费管理办法》（以下简称“差旅办法”）自即日起施行。", "The Mean Average Precision (mAP) is low."]
+        await index.add(collection, SPACE, [chunk(n, text) for n, text in enumerate(texts)], None)
+        assert await index.aliases(collection, "差旅办法什么时候施行", 5) == ["差旅费管理办法"]
+        assert await index.aliases(collection, "差旅費管理辦法怎么说的", 5) == ["差旅办法"]
+        assert await index.aliases(collection, "ＭＡＰ是多少", 5) == ["Mean Average Precision"]
+        assert await index.aliases(collection, "mean average precision", 5) == ["mAP"]
+        assert await index.aliases(collection, "mAP 就是 mean average precision", 5) == []
+        assert await index.aliases(collection, "wordmap 管理办法", 5) == []
+        assert await index.aliases(collection, "差旅办法里的mAP", 1) == ["差旅费管理办法"]
+
+    async def test_aliases_stay_in_their_collection_and_out_of_hidden_builds(
+        self, index: SearchIndex, collection: str
+    ) -> None:
+        await index.add(f"{collection}_other", SPACE, [chunk(0, "校园卡，又称饭卡。")], None)
+        await index.add(collection, SPACE, [chunk(0, "校园卡，也叫一卡通。", "old")], None)
+        await index.add(collection, SPACE, [chunk(0, "校园卡，俗称校卡。", "new")], None)
+        assert set(await index.aliases(collection, "校园卡", 5)) == {"一卡通", "校卡"}
+        assert await index.aliases(collection, "校园卡", 5, {"old"}) == ["校卡"]
+        assert await index.aliases(collection, "饭卡", 5) == []
+        assert await index.aliases(collection, "一卡通", 5, ["old"]) == []
+        await index.delete_build(collection, "old")
+        assert await index.aliases(collection, "校园卡", 5) == ["校卡"]
+        await index.add(collection, SPACE, [chunk(0, "校园卡在一楼办理。", "new")], None)
+        assert await index.aliases(collection, "校园卡", 5) == []
+
     @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
     async def test_no_text_is_syntax(self, index: SearchIndex, collection: str, text: str) -> None:
         await index.add(collection, SPACE, [chunk(0, "退款"), chunk(1, text, context=text)], [axis(0), axis(1)])
         result = await ask(index, collection, text, axis(0))
         assert "build1-0" in by_id(result)
+        assert await index.aliases(collection, text, 5) == []
         assert await index.chunk_ids(collection, SPACE, "build1") == {"build1-0", "build1-1"}
         await index.delete_build(collection, "build1")
         assert (await ask(index, collection, "退款", axis(0))).document_frequency == {"退款": 0}
@@ -316,6 +346,17 @@ class SearchIndexContract:
             holders = {hit.chunk.chunk_id for hit in result.hits if term in hit.matched}
             assert (len(holders), holders) == (result.document_frequency[term], {"build1-1"})
 
+    async def test_a_rare_code_is_found_whatever_its_chunk_is_like(self, index: SearchIndex, collection: str) -> None:
+        """BM25 takes a long chunk for one that only mentions the code."""
+        long = "".join(chr(0x4E00 + number) for number in range(3_000))
+        short = [chunk(n, f"error code list {n}") for n in range(1, 40)]
+        await index.add(collection, SPACE, [chunk(0, f"{long}。ERR-4032X"), *short], None)
+        hits = by_id(await ask(index, collection, "error code list: err-4032x?", limit=10))
+        assert len(hits) == 10
+        assert "build1-0" in hits
+        hidden = await ask(index, collection, "error code list: err-4032x?", limit=10, hidden={"build1"})
+        assert not hidden.hits
+
     async def test_adding_and_searching_at_once(self, index: SearchIndex, collection: str) -> None:
         batches = [[chunk(n, f"并发写入 {build} {n}", f"build{build}") for n in range(20)] for build in range(4)]
 
@@ -327,7 +368,8 @@ class SearchIndexContract:
         adding = (index.add(collection, SPACE, batch, [axis(n) for n in range(20)]) for batch in batches)
         await asyncio.gather(*adding, *(search() for _ in range(3)))
         assert await index.count(collection, SPACE) == IndexCount(80, 80)
-        assert await index.builds(collection) == {f"build{build}" for build in range(4)}
+        for build in range(4):
+            assert len(await index.chunk_ids(collection, SPACE, f"build{build}")) == 20
 
     async def test_a_closed_index_refuses(self, spare: SearchIndex) -> None:
         await spare.add("group_1", SPACE, [chunk(0, "退款")], [axis(0)])
