@@ -7,6 +7,7 @@
     │   ├── ModelTimeout       it did not answer in LLM__TIMEOUT_S
     │   └── ModelUnavailable   it cannot be reached or answers with errors
     ├── EmbeddingError         the embedding model gave no vectors
+    ├── RerankError            the rerank service gave no usable scores
     ├── SearchIndexError       the search index failed
     ├── HistoryError           the conversation could not be stored
     ├── DocumentRejected       a file cannot be taken in, and why (also an expected outcome of a parse)
@@ -55,6 +56,12 @@ class ModelUnavailable(ModelError):
 
 class EmbeddingError(ServiceError):
     """The embedding model gave no vectors."""
+
+    retryable = True
+
+
+class RerankError(ServiceError):
+    """The rerank service gave no usable scores."""
 
     retryable = True
 

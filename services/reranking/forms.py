@@ -1,0 +1,95 @@
+"""What Jina, Cohere, SiliconFlow and DashScope want to be sent and what they answer.
+
+After the services' own documents (read 2026): jina.ai/reranker, docs.cohere.com (v2/rerank), docs.siliconflow.cn
+(create-rerank), help.aliyun.com/zh/model-studio/text-rerank-api.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+# Scores are computed in 32 or 16 bits: a certain match may come out a little above 1.
+_ROUNDING = 1e-3
+# Cosines from -1 to 1 by construction (Jina's model card); all other models of the four give 0 to 1.
+_COSINE_MODEL = re.compile("jina-reranker-v3", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One service's way of asking and answering.
+
+    `nested` is DashScope's own: question and passages under `input`, results under `output`. `returns_documents` tells
+    whether texts come back unless one asks not to have them; Cohere's second version knows no such wish.
+    """
+
+    title: str
+    url: str
+    nested: bool = False
+    returns_documents: bool = True
+
+
+FORMS: Mapping[str, Form] = {
+    "jina": Form("Jina", "https://api.jina.ai/v1/rerank"),
+    "cohere": Form("Cohere", "https://api.cohere.com/v2/rerank", returns_documents=False),
+    "siliconflow": Form("SiliconFlow", "https://api.siliconflow.cn/v1/rerank"),
+    "dashscope": Form(
+        "DashScope", "https://dashscope.aliyuncs.com/api/v1/services/rerank/text-rerank/text-rerank", nested=True
+    ),
+}
+# DashScope's compatible address, `…/compatible-api/v1/reranks`, takes what all others take.
+_COMPATIBLE = Form("DashScope", "")
+
+
+def form_of(provider: str, url: str) -> Form:
+    """The form that a service takes at an address."""
+    form = FORMS[provider]
+    return _COMPATIBLE if form.nested and urlsplit(url).path.rstrip("/").endswith("/reranks") else form
+
+
+def request_body(form: Form, model: str, question: str, passages: Sequence[str]) -> bytes:
+    """The JSON to post. Every passage is asked for: left to itself a service may return only the best."""
+    asked: dict[str, Any] = {"query": question, "documents": list(passages)}
+    wanted: dict[str, Any] = {"top_n": len(passages)}
+    if form.returns_documents:
+        wanted["return_documents"] = False
+    parts = {"input": asked, "parameters": wanted} if form.nested else asked | wanted
+    return json.dumps({"model": model, **parts}, ensure_ascii=False).encode("utf-8", "ignore")
+
+
+def read_scores(form: Form, model: str, body: bytes, count: int) -> list[float]:
+    """One score from 0 to 1 for each of `count` passages, in their order.
+
+    Raises ValueError for everything else. A score outside the range is an error and is not cut to it: it would be a
+    logit, from a service that only looks like one of the four, and would mean something else.
+    """
+    try:
+        answer: Any = json.loads(body)
+        results: Any = answer["output"]["results"] if form.nested else answer["results"]
+        pairs = [(_index(result["index"], count), _score(result["relevance_score"], model)) for result in results]
+    except (KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"wrong content, {type(error).__name__} {error}") from error
+    found = dict(pairs)
+    if len(pairs) > len(found):
+        raise ValueError("one passage has two scores")
+    if len(found) < count:
+        raise ValueError(f"{len(found)} of {count} passages have a score")
+    return [found[index] for index in range(count)]
+
+
+def _index(value: Any, count: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+        raise ValueError(f"an index that is none of {count} passages")
+    return value
+
+
+def _score(value: Any, model: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("a score that is no finite number")
+    score = (1 + value) / 2 if _COSINE_MODEL.search(model) else float(value)
+    if not -_ROUNDING <= score <= 1 + _ROUNDING:
+        raise ValueError(f"score {value:g} out of range")
+    return min(1.0, max(0.0, score))
