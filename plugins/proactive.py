@@ -1,0 +1,138 @@
+"""Answering what nobody asked the bot, where a group wants that, and stopping as soon as anybody minds."""
+
+from nonebot import get_bots, logger, on_message, on_notice
+from nonebot.adapters.onebot.v11 import Bot, Event, GroupMessageEvent, GroupRecallNoticeEvent, Message, NoticeEvent
+from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable, NetworkError
+from nonebot.compat import type_validate_python
+from nonebot.plugin import PluginMetadata
+
+from plugins._depends import Answering, Proactive, is_open, outbox, services, settings
+from plugins._messages import answer_text
+from plugins._outbox import Chat
+from plugins._unasked import MARK, group_message, is_unasked, reaction_of, replied_to
+from services.answering.models import AnswerKind
+from services.answering.service import QuestionAnswering
+from services.proactive.models import GroupMessage, ObjectionSource, Outcome
+from services.proactive.rules import asks_for_quiet
+from services.proactive.service import OBJECTION_QUIET, ProactiveService
+from services.records.tables import now
+
+__plugin_meta__ = PluginMetadata(
+    "主动回答",
+    "没叫我时，也回答资料里有把握的问题",
+    "/bot auto on 打开，/bot quiet 先安静一会儿",
+    type="application",
+)
+
+_HUSHED = "好，一小时内不主动回答了，恢复发 /bot quiet 0。"
+_SENT_KINDS = frozenset({AnswerKind.WRITTEN, AnswerKind.EXCERPT})
+
+
+async def _listening(event: Event) -> bool:
+    return isinstance(event, GroupMessageEvent) and is_open() and services().proactive.is_on(event.group_id)
+
+
+async def _told_to_be_quiet(event: Event) -> bool:
+    return await _listening(event) and event.is_tome() and asks_for_quiet(event.get_plaintext())
+
+
+async def _is_objection(event: NoticeEvent) -> bool:
+    reaction = reaction_of(event)
+    return (
+        reaction is not None
+        and reaction.is_unwelcome
+        and is_open()
+        and services().proactive.is_on(reaction.group_id)
+        and str(reaction.user_id) not in get_bots()
+    )
+
+
+# First of all, so that also what is meant for the bot is known to have been said; last of all, so that nobody waits.
+listen = on_message(rule=_listening, priority=1, block=False)
+hush = on_message(rule=_told_to_be_quiet, priority=80, block=True)
+speak_up = on_message(rule=_listening, priority=99, block=False)
+objection = on_notice(rule=_is_objection, priority=90, block=False)
+recall = on_notice(priority=90, block=False)
+
+
+@listen.handle()
+async def _(event: GroupMessageEvent, proactive: Proactive) -> None:
+    proactive.hear(_message(event))
+
+
+@recall.handle()
+async def _(event: GroupRecallNoticeEvent, proactive: Proactive) -> None:
+    proactive.recall(event.group_id, event.message_id)
+
+
+@speak_up.handle()
+async def _(bot: Bot, event: GroupMessageEvent, proactive: Proactive, answering: Answering) -> None:
+    try:
+        await _consider(bot, _message(event), proactive, answering)
+    except Exception:  # noqa: BLE001 - nobody asked: whatever went wrong, nobody is told
+        logger.opt(exception=True).error(f"could not answer message {event.message_id} unasked")
+
+
+async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService, answering: QuestionAnswering) -> None:
+    approval = await proactive.consider(message)
+    if approval is None:
+        return
+    try:
+        answer = await answering.answer_unasked(approval.collection, approval.question, approval.retrieval)
+    except Exception:
+        await proactive.settle(approval, Outcome.FAILED)
+        raise
+    if answer is None or answer.kind not in _SENT_KINDS:
+        await proactive.settle(approval, Outcome.NOTHING_TO_SAY)
+        return
+    if await proactive.still_wanted(approval):
+        await outbox.send(_chat(bot, message.group_id), f"{answer_text(answer)}\n\n{MARK}", message.message_id)
+        await proactive.settle(approval, Outcome.SENT)
+
+
+# -- when somebody minds ----------------------------------------------------------------------------------------------
+
+
+@hush.handle()
+async def _(bot: Bot, event: GroupMessageEvent, proactive: Proactive) -> None:
+    became_quiet: bool | None = None
+    if event.reply is not None and str(event.reply.sender.user_id) == bot.self_id:
+        became_quiet = await _object(proactive, event.group_id, event.reply.message, ObjectionSource.REPLY)
+    if became_quiet is None and proactive.status(event.group_id).quiet_until is None:
+        await proactive.quiet(event.group_id, OBJECTION_QUIET)
+        became_quiet = True
+    if became_quiet:
+        await outbox.send(_chat(bot, event.group_id), _HUSHED, event.message_id)
+
+
+@objection.handle()
+async def _(bot: Bot, event: NoticeEvent, proactive: Proactive) -> None:
+    reaction = reaction_of(event)
+    if reaction is None:
+        return
+    try:
+        found = await bot.get_msg(message_id=reaction.message_id)
+    except (ActionFailed, ApiNotAvailable, NetworkError) as error:
+        logger.warning(f"cannot look up message {reaction.message_id}, to which somebody reacted: {error!r}")
+        return
+    if str((found.get("sender") or {}).get("user_id")) != bot.self_id:
+        return
+    message = type_validate_python(Message, found.get("message") or [])
+    if await _object(proactive, reaction.group_id, message, ObjectionSource.REACTION):
+        await outbox.send(_chat(bot, reaction.group_id), _HUSHED)
+
+
+async def _object(proactive: ProactiveService, group_id: int, message: Message, source: ObjectionSource) -> bool | None:
+    """Hold `message` of the bot against it, if nobody asked for it: True where it became quiet by that."""
+    question_id = replied_to(message)
+    if question_id is None and not is_unasked(message):
+        return None
+    return await proactive.object(group_id, question_id, source)
+
+
+def _message(event: GroupMessageEvent) -> GroupMessage:
+    return group_message(event, get_bots().keys(), settings().command_start, now())
+
+
+def _chat(bot: Bot, group_id: int) -> Chat:
+    return Chat(bot.self_id, group_id)

@@ -1,0 +1,105 @@
+"""What the proactive mode takes and gives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from services.records.groups import UnaskedAnswer
+from services.retrieval.models import Question, Retrieval
+from services.session import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMessage:
+    """One message of a group. `at` is when it was heard, in UTC; `quoted` what it quotes of its own author.
+
+    `addressed` are the members that it @s or replies to, `reply_to` the message it replies to. `addresses_somebody`
+    tells that it speaks to anybody at all but the bot, whether or not it is known to whom. `asks_bot`: it is a command
+    or speaks to the bot. `text_only`: there is no picture or the like in it, which the bot cannot see.
+    """
+
+    group_id: int
+    user_id: int
+    message_id: int
+    text: str
+    at: datetime
+    addressed: frozenset[int] = frozenset()
+    reply_to: int | None = None
+    addresses_somebody: bool = False
+    asks_bot: bool = False
+    text_only: bool = True
+    quoted: str = ""
+
+
+class Reason(StrEnum):
+    """Why a message was answered or not, in the order in which it is asked."""
+
+    ANSWERED = "answered"
+    TOO_SHORT = "too_short"
+    TOO_LONG = "too_long"
+    NOT_TEXT = "not_text"
+    NO_QUESTION = "no_question"
+    QUIET = "quiet"
+    ADDRESSED = "addressed"
+    CONVERSATION = "conversation"
+    HOURLY_LIMIT = "hourly_limit"
+    REPEATED = "repeated"
+    SWITCHED_OFF = "switched_off"
+    RECALLED = "recalled"
+    SETTLED = "settled"
+    TAKEN_UP = "taken_up"
+    ASKED_DIRECTLY = "asked_directly"
+    NO_RECALL = "no_recall"
+    LOW_CONFIDENCE = "low_confidence"
+    RERANK_FAILED = "rerank_failed"
+    NOTHING_TO_SAY = "nothing_to_say"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about one message. `score` is the best rerank score, None where none was measured."""
+
+    message_id: int
+    text: str
+    reason: Reason
+    at: datetime
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A message that may be answered from `retrieval`. Whoever gets one must end it (see `ProactiveService`)."""
+
+    message: GroupMessage
+    collection: Collection
+    question: Question
+    retrieval: Retrieval
+    answer: UnaskedAnswer
+
+
+class Outcome(StrEnum):
+    """What became of an approval."""
+
+    SENT = "sent"
+    NOTHING_TO_SAY = "nothing_to_say"
+    FAILED = "failed"
+
+
+class ObjectionSource(StrEnum):
+    """How somebody told that an answer was unwelcome."""
+
+    REACTION = "reaction"
+    REPLY = "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatus:
+    """The proactive mode of one group. `decisions` are the last ones, oldest first, since the bot started."""
+
+    on: bool
+    quiet_until: datetime | None = None
+    answered: int = 0
+    per_hour: int = 0
+    decisions: Sequence[Decision] = ()

@@ -1,0 +1,277 @@
+"""The decisions of the proactive mode, each a function of what was heard. Times are UTC."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from services.index.tokens import normalise, query_terms
+from services.proactive.models import GroupMessage
+from services.records.groups import UnaskedAnswer
+from services.retrieval.models import Question, Reference
+from services.retrieval.query import build_query
+
+HOUR = timedelta(hours=1)
+SAME_FOR = timedelta(days=1)
+LONGEST_QUIET = timedelta(days=7)
+
+# 怎么报销: no question is shorter. The 327 answerable ones of HuixiangDou's development half weigh 5 and more.
+_LEAST_WEIGHT = 4
+_MOST_CHARS = 300
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(r"[A-Za-z0-9_.\-]+")
+# For two questions about one passage. Tells 北京住宿标准 from 上海住宿标准 (0.43), not from 住宿标准 (0.6).
+_OVERLAP = 0.6
+_TEXT_CHARS = 500
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])[\W_]+(?=[a-z0-9])")
+_NOISE = re.compile(r"[^\w ]|_|(?<![a-z0-9]) | (?![a-z0-9])")
+_ASKING = re.compile(
+    "请问|为什么|怎么样|怎么|怎样|如何|什么|多少|哪里|哪儿|哪个|哪些|能不能|可不可以|可以|是不是|有没有|咋|[吗呢呀啊吧的是了嘛么]"
+)
+# Of HuixiangDou's answerable messages 98 % ask by one of these, of the reading questions all. Who only mentions what a
+# document is about (我下周要去上海出差) did not ask.
+_QUESTION = re.compile(
+    r"[?？吗嘛么呢啥谁哪几咋]|怎样|如何|多[少久大长高远重快宽深]|为何|何[时处]|还是|([\u4e00-\u9fff])不\1"
+    r"|[是能可会]否|有没有|可以不|行不|请问|请教|求助?|问[一下]|想问|想知道|不知道|帮忙|麻烦|告诉|介绍|推荐|讲讲|说说"
+    r"|区别|意思|报错|错误|失败|不了"
+    r"|\b(?:what|how|why|when|where|which|who|can|could|does|do|(?:is|are) there|any(?:one|body)|help|error|failed)\b",
+    re.IGNORECASE,
+)
+_HUSH = re.compile(
+    r"(?:请|你|麻烦|能不能|可以|给我|先)*"
+    r"(?:(?:别|不要|不用|少|停止)再?(?:说|吵|插嘴|插话|回|讲|答|回答|刷屏|打扰|主动回答|主动)(?:话|我们?)?|闭嘴|住口|住嘴"
+    r"|(?:保持)?安静(?:点|些|一?点儿?|一?下|一会儿?)?|(?:好|太|真)?吵(?:死了?|人)?|嘘+|消停(?:点|一?会儿?)?"
+    r"|shut ?up|(?:be )?quiet|stop)"
+    r"(?:了|啦|吧|行吗|行不行|好吗|好不好|可以吗|啊|呀|\s)*",
+    re.IGNORECASE,
+)
+_HUSH_CHARS = 20
+_SETTLED = re.compile(
+    r"(?:(?:已经|已|问题|自己|我|终于|刚)*(?:解决|搞定|找到|弄好|知道|明白|会|懂|好|ok)(?:了|啦|咯)|(?:算了|不用了|没事了?|打扰了))",
+    re.IGNORECASE,
+)
+
+
+def says_something(text: str) -> bool:
+    """Whether a text is long enough to be a question: four characters, a Latin word counting as two.
+
+    >>> says_something("mmdeploy 怎么装"), says_something("哈哈哈"), says_something("+1")
+    (True, False, False)
+    """
+    plain = build_query(Question(text)).text
+    return len(_HAN.findall(plain)) + 2 * len(_WORD.findall(plain)) >= _LEAST_WEIGHT
+
+
+def says_too_much(text: str) -> bool:
+    """Whether a text is longer than a question: over 300 characters it is a paste or a speech."""
+    return len(text.strip()) > _MOST_CHARS
+
+
+def asks_something(text: str) -> bool:
+    """Whether a text is worded as a question or a call for help. What only tells something is none.
+
+    >>> asks_something("住宿标准多少"), asks_something("装不上，报错了"), asks_something("我下周要去上海出差")
+    (True, True, False)
+    """
+    return _QUESTION.search(text) is not None
+
+
+def asks_for_quiet(text: str) -> bool:
+    """Whether this is nothing but a request to be quiet.
+
+    >>> asks_for_quiet("别说了！"), asks_for_quiet("安静点"), asks_for_quiet("安静模式怎么设置")
+    (True, True, False)
+    """
+    plain = re.sub(r"[^\w\s]|_", "", unicodedata.normalize("NFKC", text)).strip()
+    return len(plain) <= _HUSH_CHARS and _HUSH.fullmatch(plain) is not None
+
+
+def interrupts(message: GroupMessage, before: Sequence[GroupMessage], quiet_s: float) -> bool:
+    """Whether an answer to this message would fall into a conversation of two, its author's or that of two others."""
+    return any(conversation(heard, message.at, quiet_s) for heard in (before, [*before, message]))
+
+
+def conversation(heard: Sequence[GroupMessage], present: datetime, quiet_s: float) -> frozenset[int] | None:
+    """The two members who are talking with each other, or None.
+
+    Within the last `quiet_s` seconds they spoke by turns, A→B→A, and either one addressed the other or nobody else
+    spoke since they began. Messages to the bot are no part of it. `heard` is oldest first.
+    """
+    since = present - timedelta(seconds=quiet_s)
+    recent = [item for item in heard if since < item.at <= present and not item.asks_bot]
+    pair = _last_two(recent)
+    if pair and _alternate(item.user_id for item in recent[-_reach(recent, pair) :]):
+        return pair
+    for item in reversed(recent):
+        for other in item.addressed - {item.user_id}:
+            both = frozenset({item.user_id, other})
+            if _alternate(each.user_id for each in recent if each.user_id in both):
+                return both
+    return None
+
+
+def _last_two(recent: Sequence[GroupMessage]) -> frozenset[int] | None:
+    last = list(dict.fromkeys(item.user_id for item in reversed(recent)))[:2]
+    return frozenset(last) if len(last) == 2 else None
+
+
+def _reach(recent: Sequence[GroupMessage], pair: frozenset[int]) -> int:
+    """How many of the last messages are by these two alone."""
+    count = 0
+    for item in reversed(recent):
+        if item.user_id not in pair:
+            break
+        count += 1
+    return count
+
+
+def _alternate(speakers: Iterable[int]) -> bool:
+    turns = 0
+    last: int | None = None
+    for speaker in speakers:
+        turns += speaker != last
+        last = speaker
+    return turns >= 3
+
+
+def conversation_since(heard: Sequence[GroupMessage], start: int, present: datetime, quiet_s: float) -> bool:
+    """Whether two talked with each other at any moment since the message at `start` was heard, or do now."""
+    moments = [(heard[: end + 1], heard[end].at) for end in range(start, len(heard))]
+    return any(conversation(said, at, quiet_s) for said, at in (*moments, (heard, present)))
+
+
+def taken_up(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
+    """Whether somebody took the question up in what was written after it: replied to it, or addressed the asker.
+
+    Who just goes on talking has not: in a busy group somebody always does.
+    """
+    return any(
+        item.reply_to == message.message_id or message.user_id in item.addressed - {item.user_id} for item in since
+    )
+
+
+def settled(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
+    """Whether the asker himself wrote afterwards that he needs no answer any more (解决了, 找到了, 算了)."""
+    return any(item.user_id == message.user_id and _SETTLED.match(item.text.strip()) for item in since)
+
+
+def asked_directly(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
+    """Whether the asker turned to the bot itself in the meantime."""
+    return any(item.user_id == message.user_id and item.asks_bot for item in since)
+
+
+def in_last_hour(times: Iterable[datetime], present: datetime) -> int:
+    """How many of `times` lie in the hour that ends now."""
+    return sum(present - HOUR < time for time in times)
+
+
+def comparable(text: str) -> str:
+    """A question as it is compared and kept: without courtesies, case, width, punctuation; at most 500 characters.
+
+    Only Latin words and numbers stay apart, since nothing else would tell where one ends.
+
+    >>> comparable("大佬们，MMDeploy　怎么安装？？") == comparable("mmdeploy怎么安装")
+    True
+    >>> comparable("How to install CUDA 12.1?")
+    'how to install cuda 12 1'
+    """
+    apart = _BETWEEN_WORDS.sub(" ", normalise(build_query(Question(text)).text))
+    return _NOISE.sub("", apart)[:_TEXT_CHARS]
+
+
+def repeats(text: str, reference: Reference | None, earlier: Iterable[UnaskedAnswer], present: datetime) -> bool:
+    """Whether this question was taken up within a day: the same words, or the same passage and nearly the same words.
+
+    Without a reference only the words count. Nearly the same: of the terms that either has, without those that only
+    ask, at least 60 % are common.
+    """
+    mine = comparable(text)
+    for item in earlier:
+        if item.answered_at <= present - SAME_FOR:
+            continue
+        if item.text == mine:
+            return True
+        if reference is not None and _same_passage(item, reference) and overlap(mine, item.text) >= _OVERLAP:
+            return True
+    return False
+
+
+def _same_passage(answer: UnaskedAnswer, reference: Reference) -> bool:
+    return (
+        answer.build_id == reference.build_id
+        and answer.first_ordinal <= reference.last_ordinal
+        and reference.first_ordinal <= answer.last_ordinal
+    )
+
+
+def overlap(one: str, other: str) -> float:
+    """The common share of what two comparable texts are about, 0 to 1 (Jaccard)."""
+    left, right = _subject(one), _subject(other)
+    return len(left & right) / len(left | right) if left | right else 1.0
+
+
+def _subject(text: str) -> frozenset[str]:
+    return frozenset(query_terms(_ASKING.sub(" ", text)))
+
+
+_DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_NUMBER = r"(?P<number>\d+(?:\.\d+)?|[零〇一二两三四五六七八九十]+|半)"
+_UNIT = r"(?P<unit>个?小时|个?钟头|小時|分钟|分鐘|分|天|日|周|星期|days?|d|hours?|hrs?|hr|h|minutes?|mins?|min|m)"
+_PART = re.compile(rf"\s*{_NUMBER}\s*(?:{_UNIT})?(?P<half>半)?\s*")
+_MINUTES = {"分": 1, "m": 1, "小": 60, "钟": 60, "h": 60, "天": 1440, "日": 1440, "d": 1440, "周": 10080, "星": 10080}
+_DURATION_CHARS = 20
+_END = frozenset({"解除", "取消", "结束", "关", "关闭", "off", "stop", "恢复"})
+
+
+def parse_duration(text: str) -> timedelta | None:
+    """How long, from what people write; a bare number is minutes, 解除 is 0. None when it cannot be understood.
+
+    >>> [str(parse_duration(text)) for text in ("30分钟", "2h", "1天", "一个半小时", "解除")]
+    ['0:30:00', '2:00:00', '1 day, 0:00:00', '1:30:00', '0:00:00']
+    """
+    plain = unicodedata.normalize("NFKC", text).strip().lower()
+    if plain in _END:
+        return timedelta(0)
+    plain = re.sub(r"^(.+?)个半(小时|钟头|天|星期|周)$", r"\1\2半", plain)
+    if plain == "半" or len(plain) > _DURATION_CHARS:
+        return None
+    minutes, place = 0.0, 0
+    while place < len(plain):
+        part = _PART.match(plain, place)
+        if part is None or (part["unit"] is None and (place or part.end() < len(plain) or part["half"])):
+            return None
+        factor = 1 if part["unit"] is None else _MINUTES[part["unit"].removeprefix("个")[0]]
+        minutes += (_value(part["number"]) + (0.5 if part["half"] else 0)) * factor
+        place = part.end()
+        if minutes > 1e6:
+            return timedelta.max
+    return timedelta(minutes=math.ceil(minutes)) if place else None
+
+
+def _value(number: str) -> float:
+    if number == "半":
+        return 0.5
+    if number[0].isdigit():
+        return float(number)
+    tens, ten, ones = number.rpartition("十")
+    units = _chinese_digits(ones)
+    return (_chinese_digits(tens) or 1) * 10 + units if ten else units
+
+
+def _chinese_digits(digits: str) -> int:
+    value = 0
+    for digit in digits:
+        value = value * 10 + _DIGITS.get(digit, 1)
+    return value
+
+
+def duration_text(duration: timedelta) -> str:
+    """A duration as people write it; `parse_duration` reads it back, to the minute.
+
+    >>> duration_text(timedelta(minutes=1530))
+    '1 天 1 小时 30 分钟'
+    """
+    minutes = round(duration.total_seconds() / 60)
+    parts = ((minutes // 1440, "天"), (minutes // 60 % 24, "小时"), (minutes % 60, "分钟"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 分钟"

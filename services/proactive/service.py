@@ -1,0 +1,342 @@
+"""When the bot speaks without being asked: decides, asks the retriever, and keeps count."""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from services.proactive import rules
+from services.proactive.models import (
+    Approval,
+    Decision,
+    GroupMessage,
+    GroupStatus,
+    ObjectionSource,
+    Outcome,
+    Reason,
+)
+from services.records.groups import ANSWERS_KEPT, GateFeedbackRecords, GroupPreferences, GroupRecords, UnaskedAnswer
+from services.records.tables import now
+from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus, Strictness
+from services.retrieval.retriever import Retriever
+from services.session import Collection, KnowledgeScope
+from services.settings import ProactiveSettings
+
+log = logging.getLogger(__name__)
+
+OBJECTION_QUIET = timedelta(hours=1)
+_DECISIONS = 5
+# Enough for the longest wait and for a conversation of two; beyond that nothing is asked of what was heard.
+_HEARD = 100
+# Up to this share sooner or later than the wait that is set, so that it does not look like clockwork.
+_SPREAD = 0.25
+
+_REASONS = {
+    RetrievalStatus.NO_RECALL: Reason.NO_RECALL,
+    RetrievalStatus.LOW_CONFIDENCE: Reason.LOW_CONFIDENCE,
+    RetrievalStatus.RERANK_FAILED: Reason.RERANK_FAILED,
+}
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group in which the mode is on. `answers` are those of the last day, oldest first."""
+
+    preferences: GroupPreferences
+    answers: list[UnaskedAnswer]
+    heard: deque[GroupMessage] = field(default_factory=lambda: deque[GroupMessage](maxlen=_HEARD))
+    recalled: deque[int] = field(default_factory=lambda: deque[int](maxlen=_HEARD))
+    decisions: deque[Decision] = field(default_factory=lambda: deque[Decision](maxlen=_DECISIONS))
+    counting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class ProactiveService:
+    """The proactive mode of every group. What a message costs is decided in memory; only changes reach the database.
+
+    A message is told by `hear`, then judged by `consider`, which waits a moment for people to answer first. Who gets
+    an approval writes the answer, asks `still_wanted`, and ends it with `settle`.
+    """
+
+    def __init__(
+        self,
+        groups: GroupRecords,
+        feedback: GateFeedbackRecords,
+        retriever: Retriever,
+        settings: ProactiveSettings,
+        scope: KnowledgeScope,
+        *,
+        clock: Callable[[], datetime] = now,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._records = groups
+        self._feedback = feedback
+        self._retriever = retriever
+        self._settings = settings
+        self._scope = scope
+        self._clock = clock
+        self._sleep = sleep
+        self._groups: dict[int, _Group] = {}
+
+    async def resume(self) -> None:
+        """Take up what was switched on before."""
+        for preferences in await self._records.switched_on():
+            await self._open(preferences)
+
+    # -- switches -----------------------------------------------------------------------------------------------------
+
+    def is_on(self, group_id: int) -> bool:
+        """Whether the mode is on in this group, be it quiet or not. From memory."""
+        return group_id in self._groups
+
+    async def switch(self, group_id: int, *, on: bool) -> None:
+        """Switch the mode of a group on or off. Switching on what was off also ends its quiet."""
+        if on == self.is_on(group_id):
+            return
+        preferences = GroupPreferences(group_id, auto=on)
+        await self._records.store(preferences)
+        if on:
+            await self._open(preferences)
+        else:
+            self._groups.pop(group_id, None)
+
+    async def quiet(self, group_id: int, duration: timedelta) -> datetime | None:
+        """Be quiet for this long, counted from now; 0 ends a quiet. Gives until when, None for not (any more).
+
+        Without effect where the mode is off.
+        """
+        group = self._groups.get(group_id)
+        if group is None:
+            return None
+        until = self._clock() + duration if duration > timedelta(0) else None
+        await self._quiet_until(group, until)
+        return until
+
+    def status(self, group_id: int) -> GroupStatus:
+        """How the mode stands in this group. From memory."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return GroupStatus(on=False, per_hour=self._settings.per_hour)
+        return GroupStatus(
+            on=True,
+            quiet_until=group.preferences.quiet_until if self._is_quiet(group) else None,
+            answered=self._answered(group),
+            per_hour=self._settings.per_hour,
+            decisions=tuple(group.decisions),
+        )
+
+    # -- messages -----------------------------------------------------------------------------------------------------
+
+    def hear(self, message: GroupMessage) -> None:
+        """Note what was written, whoever it is for. Costs next to nothing where the mode is off."""
+        group = self._groups.get(message.group_id)
+        if group is not None:
+            group.heard.append(message)
+
+    def recall(self, group_id: int, message_id: int) -> None:
+        """Somebody took a message back: it is not answered."""
+        group = self._groups.get(group_id)
+        if group is not None:
+            group.recalled.append(message_id)
+
+    async def consider(self, message: GroupMessage) -> Approval | None:
+        """Decide about one message that was heard before and does not ask the bot, cheapest question first.
+
+        Returns after a wait of several seconds where the decision is not clear at once. Raises `SearchIndexError`.
+        """
+        group = self._groups.get(message.group_id)
+        if group is None or message.asks_bot:
+            return None
+        reason = self._at_once(group, message)
+        if reason is None:
+            wait = self._settings.delay_s
+            await self._sleep(wait * random.uniform(1 - _SPREAD, 1 + _SPREAD))  # noqa: S311 - a human pace, not a secret
+            reason = self._since(group, message)
+        if reason is not None:
+            self._decide(group, message, reason)
+            return None
+        collection = Collection.of_group(message.group_id, self._scope)
+        question = Question(message.text, message.quoted)
+        try:
+            retrieval = await self._retriever.retrieve(
+                collection.name, question, strictness=Strictness.UNASKED, expand=False
+            )
+        except Exception:
+            self._decide(group, message, Reason.FAILED)
+            raise
+        if retrieval.status is not RetrievalStatus.USABLE or not retrieval.references:
+            self._decide(group, message, _REASONS.get(retrieval.status, Reason.LOW_CONFIDENCE), _score(retrieval))
+            return None
+        async with group.counting:
+            reason = self._since(group, message) or self._limit(group, message, retrieval.references[0])
+            if reason is not None:
+                self._decide(group, message, reason, _score(retrieval))
+                return None
+            answer = await self._count(group, message, collection, retrieval)
+        return Approval(message, collection, question, retrieval, answer)
+
+    async def still_wanted(self, approval: Approval) -> bool:
+        """Whether the moment has not passed while the answer was written. False ends the approval."""
+        group = self._groups.get(approval.message.group_id)
+        reason = Reason.SWITCHED_OFF if group is None else self._since(group, approval.message)
+        if reason is None:
+            return True
+        await self._withdraw(approval, reason)
+        return False
+
+    async def settle(self, approval: Approval, outcome: Outcome) -> None:
+        """End an approval. What was sent counts from now on, what failed counts as never taken up."""
+        if outcome is Outcome.FAILED:
+            await self._withdraw(approval, Reason.FAILED)
+            return
+        group = self._groups.get(approval.message.group_id)
+        sent = outcome is Outcome.SENT
+        await self._change(group, replace(approval.answer, answered_at=self._clock(), fruitless=not sent))
+        if group is not None:
+            reason = Reason.ANSWERED if sent else Reason.NOTHING_TO_SAY
+            self._decide(group, approval.message, reason, _score(approval.retrieval))
+
+    async def object(self, group_id: int, message_id: int | None, source: ObjectionSource) -> bool | None:
+        """Somebody did not want the answer to `message_id` (None: the newest one): be quiet for at least an hour.
+
+        The first objection to an answer is kept as feedback on the gate. True where it became quiet now, False where it
+        already was; None, and nothing done, where this is no answer that was given unasked within the last day.
+        """
+        group = self._groups.get(group_id)
+        if group is None:
+            return None
+        async with group.counting:
+            sent = [item for item in group.answers if not item.fruitless]
+            found = [item for item in sent if message_id is None or item.message_id == message_id]
+            if not found:
+                return None
+            becomes_quiet = not self._is_quiet(group)
+            until, asked_for = self._clock() + OBJECTION_QUIET, group.preferences.quiet_until
+            if asked_for is None or asked_for < until:
+                await self._quiet_until(group, until)
+            answer = found[-1]
+            if not answer.objected:
+                await self._change(group, replace(answer, objected=True))
+                await self._feedback.add(answer.collection, answer.rerank_score, helpful=False, source=source)
+        return becomes_quiet
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _at_once(self, group: _Group, message: GroupMessage) -> Reason | None:
+        """What can be told before anybody had time to answer."""
+        if not rules.says_something(message.text):
+            return Reason.TOO_SHORT
+        if rules.says_too_much(message.text):
+            return Reason.TOO_LONG
+        if not message.text_only:
+            return Reason.NOT_TEXT
+        if not rules.asks_something(message.text):
+            return Reason.NO_QUESTION
+        if self._is_quiet(group):
+            return Reason.QUIET
+        if message.addresses_somebody:
+            return Reason.ADDRESSED
+        if rules.interrupts(message, self._before(group, message), self._settings.quiet_s):
+            return Reason.CONVERSATION
+        return self._limit(group, message)
+
+    def _since(self, group: _Group, message: GroupMessage) -> Reason | None:
+        """What came between."""
+        if self._groups.get(message.group_id) is not group:
+            return Reason.SWITCHED_OFF
+        if self._is_quiet(group):
+            return Reason.QUIET
+        if message.message_id in group.recalled:
+            return Reason.RECALLED
+        since = self._after(group, message)
+        if rules.asked_directly(message, since):
+            return Reason.ASKED_DIRECTLY
+        if rules.settled(message, since):
+            return Reason.SETTLED
+        if rules.taken_up(message, since):
+            return Reason.TAKEN_UP
+        # Two may have begun to talk in the meantime, without a reply or an @.
+        heard = list(group.heard)
+        talking = rules.conversation_since(heard, _place(heard, message) or 0, self._clock(), self._settings.quiet_s)
+        return Reason.CONVERSATION if talking else None
+
+    def _limit(self, group: _Group, message: GroupMessage, reference: Reference | None = None) -> Reason | None:
+        """What was answered before. The passage of the answer, where it is known, tells near repetitions."""
+        fruitless = (item.answered_at for item in group.answers if item.fruitless)
+        # What a model finds nothing to say about costs a call, too.
+        spent = max(self._answered(group), rules.in_last_hour(fruitless, self._clock()))
+        if spent >= self._settings.per_hour:
+            return Reason.HOURLY_LIMIT
+        return Reason.REPEATED if rules.repeats(message.text, reference, group.answers, self._clock()) else None
+
+    async def _count(
+        self, group: _Group, message: GroupMessage, collection: Collection, retrieval: Retrieval
+    ) -> UnaskedAnswer:
+        """Count it before it is written: neither two at a time nor a restart shall exceed the limits."""
+        first, present = retrieval.references[0], self._clock()
+        answer = UnaskedAnswer(
+            group_id=message.group_id,
+            message_id=message.message_id,
+            collection=collection.name,
+            text=rules.comparable(message.text),
+            build_id=first.build_id,
+            first_ordinal=first.first_ordinal,
+            last_ordinal=first.last_ordinal,
+            rerank_score=_score(retrieval) or 0.0,
+            answered_at=present,
+        )
+        answer = replace(answer, id=await self._records.add_answer(answer))
+        group.answers = [*(item for item in group.answers if item.answered_at > present - ANSWERS_KEPT), answer]
+        return answer
+
+    async def _withdraw(self, approval: Approval, reason: Reason) -> None:
+        await self._records.withdraw_answer(approval.answer.id)
+        group = self._groups.get(approval.message.group_id)
+        if group is not None:
+            group.answers = [item for item in group.answers if item.id != approval.answer.id]
+            self._decide(group, approval.message, reason, _score(approval.retrieval))
+
+    async def _change(self, group: _Group | None, answer: UnaskedAnswer) -> None:
+        await self._records.change_answer(answer)
+        if group is not None:
+            group.answers = [answer if item.id == answer.id else item for item in group.answers]
+
+    async def _quiet_until(self, group: _Group, until: datetime | None) -> None:
+        preferences = replace(group.preferences, quiet_until=until)
+        await self._records.store(preferences)
+        group.preferences = preferences
+
+    async def _open(self, preferences: GroupPreferences) -> None:
+        answers = await self._records.answers(preferences.group_id, self._clock() - ANSWERS_KEPT)
+        self._groups[preferences.group_id] = _Group(preferences, answers)
+
+    def _is_quiet(self, group: _Group) -> bool:
+        return group.preferences.quiet_until is not None and self._clock() < group.preferences.quiet_until
+
+    def _answered(self, group: _Group) -> int:
+        return rules.in_last_hour((item.answered_at for item in group.answers if not item.fruitless), self._clock())
+
+    def _before(self, group: _Group, message: GroupMessage) -> Sequence[GroupMessage]:
+        heard = list(group.heard)
+        place = _place(heard, message)
+        return heard if place is None else heard[:place]
+
+    def _after(self, group: _Group, message: GroupMessage) -> Sequence[GroupMessage]:
+        """What was heard since; where the message is forgotten already, everything that is remembered came later."""
+        heard = list(group.heard)
+        place = _place(heard, message)
+        return heard if place is None else heard[place + 1 :]
+
+    def _decide(self, group: _Group, message: GroupMessage, reason: Reason, score: float | None = None) -> None:
+        group.decisions.append(Decision(message.message_id, message.text, reason, message.at, score))
+
+
+def _place(heard: Sequence[GroupMessage], message: GroupMessage) -> int | None:
+    places = (place for place, item in enumerate(heard) if item.message_id == message.message_id)
+    return next(places, None)
+
+
+def _score(retrieval: Retrieval) -> float | None:
+    return retrieval.metrics.max_rerank_score
