@@ -1,11 +1,16 @@
 # make run    set up and start the bot          make test   set up and run the tests
-# make check  style, types, import contracts    make bench  print the benchmarks
-# make lock   resolve the dependencies anew
+# make check  style, types, import contracts    make bench  print the benchmarks of speed
+# make lock   resolve the dependencies anew     make bench-quality / check-quality  quality of retrieval (slow)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check bench lock clean
+# Where the labelled data lies; see benchmarks/quality/README.md.
+QUALITY_DATA ?= data/quality
+QUALITY = $(BIN)/python -m benchmarks.quality --labels $(QUALITY_DATA)/huixiangdou/labels_dev.jsonl \
+	--corpus $(QUALITY_DATA)/huixiangdou/corpus.tar.gz --reading $(QUALITY_DATA)/cmrc2018/dev_half.jsonl
+
+.PHONY: run test check bench bench-quality check-quality lock clean
 
 run: $(VENV)/.installed
 	$(BIN)/python bot.py
@@ -21,6 +26,12 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.group_bot
+
+bench-quality: $(VENV)/.installed-dev
+	$(QUALITY)
+
+check-quality: $(VENV)/.installed-dev
+	$(QUALITY) --check
 
 lock: $(VENV)/.installed-dev
 	$(BIN)/uv pip compile pyproject.toml --group dev $(LOCK) -o requirements-dev.lock

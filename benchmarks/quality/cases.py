@@ -1,0 +1,99 @@
+"""Questions with the sentences that retrieval finds for them, and whether a chosen one holds the answer.
+
+The three best passages by the retriever's order are cut into sentences. Gold are the sentences of the question's own
+paragraph that hold at least half of one of its answers where it first stands, or a whole answer. A sentence of another
+paragraph that happens to hold the same words counts only in the figure that says so.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.quality.datasets import Paragraph, ReadingQuestion, passages_of
+from benchmarks.quality.pool import AskedQuestion, Pool, cleaned
+from benchmarks.quality.vectors import Vectors
+from services.answering.excerpt import PASSAGES, neighbourhood, sentences
+from services.answering.sentence_model import Floats, describe_sentences
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question with what retrieval found.
+
+    `passages` holds the sentences of each passage. Over all n sentences in order, `features` (n, f) describe them,
+    and `gold` and `literal` say which hold the answer in the question's own paragraph `group`, and which hold it word
+    for word wherever they stand.
+    """
+
+    group: str
+    passages: tuple[tuple[str, ...], ...]
+    features: Floats
+    gold: Flags
+    literal: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """For each case: does the chosen sentence hold the answer, literally somewhere, with what is shown around it?"""
+
+    sentence: Flags
+    literal: Flags
+    shown: Flags
+
+
+def hits(cases: Sequence[Case], score: Callable[[Case], Floats]) -> Hits:
+    """What the best-scored sentence of each case holds."""
+    sentence, literal, shown = [], [], []
+    for case in cases:
+        best = int(np.argmax(score(case)))
+        ends = np.cumsum([len(passage) for passage in case.passages])
+        number = int(np.searchsorted(ends, best, side="right"))
+        start = int(ends[number]) - len(case.passages[number])
+        around = neighbourhood(case.passages[number], best - start)
+        sentence.append(case.gold[best])
+        literal.append(case.literal[best])
+        shown.append(case.gold[start + around.start : start + around.stop].any())
+    return Hits(np.array(sentence, np.bool_), np.array(literal, np.bool_), np.array(shown, np.bool_))
+
+
+def read_cases(vectors: Vectors, paragraphs: list[Paragraph], *, titled: bool) -> list[Case]:
+    """Every question asked of all paragraphs as one collection."""
+    passages = passages_of(paragraphs, titled=titled)
+    pool = Pool(passages, vectors.passages([passage.embedded for passage in passages]))
+    everything = pool.members(range(len(passages)))
+    questions = [question for paragraph in paragraphs for question in paragraph.questions]
+    contexts = {paragraph.paragraph_id: paragraph.context for paragraph in paragraphs}
+    texts = cleaned([question.text for question in questions])
+    cases: list[Case] = []
+    for question, text, vector in zip(questions, texts, vectors.questions(texts), strict=True):
+        evidence = pool.evidence(everything, AskedQuestion(text, vector))
+        if evidence is None:
+            continue
+        found = [candidate.hit.chunk for candidate in evidence.recalled[:PASSAGES]]
+        parts = tuple(tuple(sentences(chunk.text)) for chunk in found)
+        gold = [
+            chunk.build_id == question.paragraph and _is_gold(part, contexts[question.paragraph], question)
+            for chunk, passage in zip(found, parts, strict=True)
+            for part in passage
+        ]
+        literal = [any(answer in part for answer in question.answers) for passage in parts for part in passage]
+        features = describe_sentences(question.text, parts, evidence.words.weights)
+        flags = np.array(gold, np.bool_), np.array(literal, np.bool_)
+        cases.append(Case(question.paragraph, parts, features, *flags))
+    return cases
+
+
+def _is_gold(part: str, context: str, question: ReadingQuestion) -> bool:
+    start = context.find(part.strip())
+    end = start + len(part.strip())
+    for answer in question.answers:
+        if answer in part:
+            return True
+        place = context.find(answer)
+        if start >= 0 and place >= 0 and 2 * (min(end, place + len(answer)) - max(start, place)) >= len(answer):
+            return True
+    return False

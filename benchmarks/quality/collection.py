@@ -1,0 +1,108 @@
+"""A knowledge base of an experiment in the real stores, and the product's retriever on it."""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from langchain_core.embeddings import Embeddings
+
+from benchmarks.quality.datasets import Passage
+from benchmarks.quality.vectors import Vectors
+from services.database import open_database, sqlite_url
+from services.embeddings.models import CosineScale, EmbeddingModel
+from services.index.models import IndexedChunk
+from services.index.process import IndexProcess
+from services.prompts import load_prompts
+from services.records.documents import DocumentRecords, NewDocument
+from services.records.groups import GateFeedbackRecords
+from services.records.tables import now
+from services.retrieval.expansion import QueryExpansion
+from services.retrieval.rerank import EmbeddedReranker, load_coefficients
+from services.retrieval.retriever import Retriever
+from services.settings import RetrievalSettings
+
+_SPACE = "e5"
+_BATCH = 200
+
+
+class CachedEmbeddings(Embeddings):
+    """The embedded model with the vectors of earlier runs."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """One question."""
+        return self._vectors.questions([text])[0].tolist()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Passages."""
+        return self._vectors.passages(texts).tolist()
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """One question, in this thread: the file of vectors belongs to it."""
+        return self.embed_query(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Knowledge bases under construction, and the retriever that searches them."""
+
+    records: DocumentRecords
+    index: IndexProcess
+    vectors: Vectors
+    retriever: Retriever
+
+    async def fill(self, collection: str, passages: Sequence[Passage]) -> None:
+        """Store passages as visible documents, named by their title, in order of appearance."""
+        documents: dict[str, list[Passage]] = {}
+        for passage in passages:
+            documents.setdefault(passage.document, []).append(passage)
+        for name, parts in documents.items():
+            build = hashlib.sha256(f"{collection}/{name}".encode()).hexdigest()[:32]
+            new = NewDocument(collection, name[-200:], "md", 1, build, f"{build}.md", 1, 1, now())
+            document = (await self.records.register(new)).document
+            chunks = [
+                IndexedChunk(
+                    f"{build}-{part.ordinal:06d}", build, part.ordinal, part.text, part.context, {"heading": ""}
+                )
+                for part in parts
+            ]
+            await self.records.set_target(document.id, build)
+            await self.index.add(
+                collection, _SPACE, chunks, self.vectors.passages([p.embedded for p in parts]).tolist()
+            )
+            await self.records.publish(collection, document.id, build, _SPACE, len(chunks))
+
+
+@asynccontextmanager
+async def open_shelf(vectors: Vectors, settings: RetrievalSettings | None = None) -> AsyncGenerator[Shelf]:
+    """An empty data directory, gone when the block ends."""
+    with tempfile.TemporaryDirectory() as directory:
+        database = await open_database(sqlite_url(Path(directory) / "app.sqlite3"))
+        index = IndexProcess(Path(directory))
+        try:
+            await index.open()
+            embedding = EmbeddingModel(CachedEmbeddings(vectors), _SPACE, "e5", CosineScale.E5, "", _nothing)
+            records = DocumentRecords(database)
+            retriever = Retriever(
+                records,
+                index,
+                embedding,
+                EmbeddedReranker(embedding.scale, load_coefficients()),
+                QueryExpansion(index, None, load_prompts().expand),
+                GateFeedbackRecords(database),
+                settings or RetrievalSettings.model_construct(),
+            )
+            yield Shelf(records, index, vectors, retriever)
+        finally:
+            await index.close()
+            await database.close()
+
+
+async def _nothing() -> None:
+    await asyncio.sleep(0)

@@ -1,0 +1,126 @@
+"""Labelled data as these programs read it: every file is given by its path, so that held-back sets run alike."""
+
+import json
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from services.knowledge.cleaning import clean_section
+from services.knowledge.loaders import LOADERS
+from services.knowledge.models import Section
+from services.knowledge.splitter import split
+
+HERE = Path(__file__).parent / "data"
+CHUNK_CHARS, OVERLAP_CHARS = 500, 50
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One chunk as the product makes it. `context` is its document's title and its heading."""
+
+    document: str
+    ordinal: int
+    context: str
+    text: str
+
+    @property
+    def embedded(self) -> str:
+        """What the embedding model sees; the same as `building.embedded_text`."""
+        return f"{self.context}\n{self.text}" if self.context else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A group message, and whether the corpus answers it."""
+
+    text: str
+    answerable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingQuestion:
+    """A question about one paragraph, with the answers as they stand in it."""
+
+    paragraph: str
+    text: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of a reading set."""
+
+    paragraph_id: str
+    title: str
+    context: str
+    questions: tuple[ReadingQuestion, ...]
+
+
+def read_messages(path: Path) -> list[Message]:
+    """Lines of {"query", "answerable"}."""
+    return [Message(line["query"], bool(line["answerable"])) for line in _json_lines(path)]
+
+
+def read_paragraphs(path: Path) -> list[Paragraph]:
+    """Lines of {"paragraph_id", "title", "context", "questions": [{"question", "answers"}]}."""
+    paragraphs: list[Paragraph] = []
+    for line in _json_lines(path):
+        identity = str(line["paragraph_id"])
+        questions = tuple(
+            ReadingQuestion(identity, item["question"], tuple(item["answers"])) for item in line["questions"]
+        )
+        paragraphs.append(Paragraph(identity, str(line.get("title", "")), line["context"], questions))
+    return paragraphs
+
+
+def read_lines(name: str) -> list[str]:
+    """The lines of one of our own files."""
+    return [line.strip() for line in (HERE / name).read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def read_small_groups() -> list[Paragraph]:
+    """Our own small documents of groups of many kinds, with questions as members ask them."""
+    groups: list[Paragraph] = []
+    for line in _json_lines(HERE / "small_groups.jsonl"):
+        questions = tuple(ReadingQuestion(line["name"], question, ()) for question in line["questions"])
+        groups.append(Paragraph(line["name"], line["name"], line["text"], questions))
+    return groups
+
+
+def passages_of(paragraphs: list[Paragraph], *, titled: bool) -> list[Passage]:
+    """The paragraphs as one document each, named by title or, without, by a number that says nothing."""
+    passages: list[Passage] = []
+    for paragraph in paragraphs:
+        title = paragraph.title if titled else paragraph.paragraph_id
+        chunks = split([clean_section(Section(paragraph.context))], CHUNK_CHARS, OVERLAP_CHARS)
+        passages += [Passage(paragraph.paragraph_id, chunk.ordinal, title[:80], chunk.text) for chunk in chunks]
+    return passages
+
+
+def passages_of_corpus(path: Path) -> list[Passage]:
+    """Every Markdown and text file below a directory or in a tar archive, cut as the product cuts it."""
+    if path.is_dir():
+        return list(_passages_below(path))
+    with tempfile.TemporaryDirectory() as directory, tarfile.open(path) as archive:
+        archive.extractall(directory, filter="data")
+        return list(_passages_below(Path(directory)))
+
+
+def _passages_below(root: Path) -> Iterator[Passage]:
+    for path in sorted(root.rglob("*")):
+        file_type = path.suffix.lower().removeprefix(".")
+        if file_type not in ("md", "txt") or not path.is_file():
+            continue
+        sections = map(clean_section, LOADERS[file_type].loader()(path))
+        for chunk in split(sections, CHUNK_CHARS, OVERLAP_CHARS):
+            context = " ".join((path.stem, *chunk.heading))[:80]
+            yield Passage(str(path.relative_to(root)), chunk.ordinal, context, chunk.text)
+
+
+def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.strip():
+            yield json.loads(line)

@@ -1,0 +1,64 @@
+"""Half of a reading set is indexed: questions about that half shall be answered, the others and small talk not."""
+
+import numpy as np
+
+from benchmarks.quality.collection import Shelf, open_shelf
+from benchmarks.quality.datasets import Paragraph, passages_of, read_lines
+from benchmarks.quality.report import Figure, Report
+from benchmarks.quality.scores import best_f1, decided
+from benchmarks.quality.vectors import Vectors
+from services.retrieval.models import Question, Retrieval, RetrievalStatus
+
+HALVES = 3
+
+
+async def run(vectors: Vectors, paragraphs: list[Paragraph], halves: int = HALVES) -> Report:
+    """F1 over random halves, with titles and without, and the share of small talk let through."""
+    report = Report(f"Half indexed: {len(paragraphs)} paragraphs, {halves} random halves each")
+    report.row("documents", "F1 shipped", "precision", "recall", "F1 best", "F1 cosine best", "small talk let through")
+    talk = read_lines("small_talk.txt")
+    for titled in (True, False):
+        found: list[tuple[bool, bool, Retrieval]] = []
+        async with open_shelf(vectors) as shelf:
+            for half in range(halves):
+                found += await _half(shelf, paragraphs, half, talk, titled=titled)
+        answers = np.array([answer for answer, _, _ in found])
+        chatter = np.array([is_talk for _, is_talk, _ in found])
+        usable = np.array([item.status is RetrievalStatus.USABLE for _, _, item in found])
+        scores = np.array([item.metrics.max_rerank_score or 0.0 for _, _, item in found])
+        cosines = np.array([item.metrics.max_vector_similarity or 0.0 for _, _, item in found])
+        shipped, best = decided(usable, answers), best_f1(scores, answers)
+        let_through = float(usable[chatter].mean())
+        name = "named by title" if titled else "names say nothing"
+        report.row(
+            name,
+            f"{shipped.f1:.3f}",
+            f"{shipped.precision:.3f}",
+            f"{shipped.recall:.3f}",
+            f"{best.f1:.3f}",
+            f"{best_f1(cosines, answers).f1:.3f}",
+            f"{let_through:.4f}",
+        )
+        report.figure(Figure(f"half indexed F1, {name}", shipped.f1, 0.006))
+        report.figure(Figure(f"small talk kept out, {name}", 1 - let_through, 0.004))
+    report.line(f"noise of F1 over halves about 0.006; {len(talk)} lines of small talk are asked of every half")
+    return report
+
+
+async def _half(
+    shelf: Shelf, paragraphs: list[Paragraph], half: int, talk: list[str], *, titled: bool
+) -> list[tuple[bool, bool, Retrieval]]:
+    order = np.random.default_rng(half).permutation(len(paragraphs))
+    inside = [paragraphs[number] for number in order[: len(paragraphs) // 2]]
+    outside = [paragraphs[number] for number in order[len(paragraphs) // 2 :]]
+    collection = f"half_{half}_{int(titled)}"
+    await shelf.fill(collection, passages_of(inside, titled=titled))
+    asked = [
+        *((True, False, question.text) for paragraph in inside for question in paragraph.questions),
+        *((False, False, question.text) for paragraph in outside for question in paragraph.questions),
+        *((False, True, line) for line in talk),
+    ]
+    return [
+        (answer, is_talk, await shelf.retriever.retrieve(collection, Question(text), expand=False))
+        for answer, is_talk, text in asked
+    ]

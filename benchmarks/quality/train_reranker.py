@@ -1,0 +1,413 @@
+"""Train the embedded reranker: `python -m benchmarks.quality.train_reranker --help`.
+
+Two models, both by arithmetic of numpy and a fixed seed:
+
+* the message kind, kernel regression on question vectors over random landmarks: messages that ask (answerable ones of
+  the rejection set, reading questions, our own lists) against chatter;
+* the answerability, three networks of eight hidden units over the features of `services.retrieval.features` and the
+  kind: does this collection answer this message? Its rows are whole retrievals from collections of 1 to 25,000 chunks:
+  the corpus with the labelled messages, random halves and parts of the reading set (with titles and without) with
+  questions from inside and outside, alone and hidden among the corpus, and our own small documents.
+
+Every figure printed is of rows that were held out: folds are cut by paragraph and message, the kind's too.
+"""
+
+import argparse
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.quality.datasets import (
+    Passage,
+    passages_of,
+    passages_of_corpus,
+    read_lines,
+    read_messages,
+    read_paragraphs,
+    read_small_groups,
+)
+from benchmarks.quality.pool import AskedQuestion, Members, Pool, cleaned
+from benchmarks.quality.scores import best_f1, f1_at
+from benchmarks.quality.vectors import Vectors
+from services.retrieval.features import FEATURES, describe
+from services.retrieval.rerank import COEFFICIENTS, Coefficients
+
+Floats = NDArray[np.float64]
+
+_FOLDS, _INNER_FOLDS = 5, 4
+_KERNEL, _LANDMARKS, _KIND_RIDGE = 30.0, 400, 1.0
+_NETWORKS, _HIDDEN, _DECAY, _STEPS, _RATE = 3, 8, 2e-3, 600, 0.02
+# How much each source says about the kind of a message: the reading questions are many and alike.
+_KIND_WEIGHTS = {"messages": 1.0, "reading": 0.15, "talk": 0.7, "own": 0.7}
+# Sums of the weights of each family of collections; an answerable message counts more than another, which moves the
+# calibrated point 0.5 to the best F1.
+_FAMILY_WEIGHTS = {"messages": 8.0, "reading": 0.35, "small": 0.6}
+_ANSWERABLE_WEIGHT = 1.6
+
+
+@dataclass(slots=True)
+class Questions:
+    """Every message of the experiment: text as searched, where from, whether it asks, and its fold group."""
+
+    texts: list[str] = field(default_factory=list[str])
+    sources: list[str] = field(default_factory=list[str])
+    asks: list[bool] = field(default_factory=list[bool])
+    groups: list[str] = field(default_factory=list[str])
+
+    def add(self, texts: Sequence[str], source: str, asks: Sequence[bool], groups: Sequence[str]) -> list[int]:
+        """Add messages; gives their numbers."""
+        start = len(self.texts)
+        self.texts += cleaned(texts)
+        self.sources += [source] * len(texts)
+        self.asks += asks
+        self.groups += groups
+        return list(range(start, len(self.texts)))
+
+    def folds(self, seed: int, count: int) -> NDArray[np.int64]:
+        """The fold of every message: the same for the same paragraph or text."""
+        return np.array([zlib.crc32(f"{seed}-{group}".encode("utf-8", "replace")) % count for group in self.groups])
+
+
+@dataclass(slots=True)
+class Rows:
+    """One retrieval a row: the kind of collection, the message, whether it answers, the features."""
+
+    family: list[str] = field(default_factory=list[str])
+    question: list[int] = field(default_factory=list[int])
+    answerable: list[bool] = field(default_factory=list[bool])
+    features: list[Floats] = field(default_factory=list[Floats])
+
+
+class Experiment:
+    """The collections, the questions asked of them, and the features found."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._random = np.random.default_rng(arguments.seed)
+        vectors = Vectors(arguments.cache)
+        paragraphs = read_paragraphs(arguments.reading)
+        small = read_small_groups()
+        messages = read_messages(arguments.labels)
+        titled, untitled = passages_of(paragraphs, titled=True), passages_of(paragraphs, titled=False)
+        corpus, own = passages_of_corpus(arguments.corpus), passages_of(small, titled=True)
+        passages = [*titled, *untitled, *corpus, *own]
+        self._pool = Pool(passages, vectors.passages([passage.embedded for passage in passages]))
+        bounds = np.cumsum([0, len(titled), len(untitled), len(corpus), len(own)])
+        self._corpus = np.arange(bounds[2], bounds[3])
+        self._reading = [_by_document(passages, bounds[0], bounds[1]), _by_document(passages, bounds[1], bounds[2])]
+        self._small = _by_document(passages, bounds[3], bounds[4])
+        self.background = _background(self._pool.vectors, [bounds[0:2], bounds[2:4], bounds[3:5]])
+
+        self.questions = questions = Questions()
+        texts = [message.text for message in messages]
+        self._messages = questions.add(texts, "messages", [message.answerable for message in messages], texts)
+        asked = [question for paragraph in paragraphs for question in paragraph.questions]
+        names = [question.paragraph for question in asked]
+        numbers = questions.add([question.text for question in asked], "reading", [True] * len(asked), names)
+        self._asked = _grouped(names, numbers)
+        talk = read_lines("small_talk.txt")
+        self._talk = questions.add(talk, "talk", [False] * len(talk), talk)
+        own_asked = [question for paragraph in small for question in paragraph.questions]
+        names = [question.paragraph for question in own_asked]
+        numbers = questions.add([question.text for question in own_asked], "own", [True] * len(own_asked), names)
+        self._small_asked = _grouped(names, numbers)
+        others = read_lines("questions.txt")
+        self._others = questions.add(others, "own", [True] * len(others), others)
+        self.vectors = vectors.questions(questions.texts)
+        self.rows = Rows()
+
+    def run(self) -> None:
+        """Ask everything of everything."""
+        corpus = self._pool.members(self._corpus)
+        answerable = [self.questions.asks[number] for number in self._messages]
+        self._ask("messages", corpus, self._messages, answerable)
+        self._ask("messages talk", corpus, self._talk, [False] * len(self._talk))
+        for size, draws, most, filler, talk, others in (
+            (2, 40, 6, 0, 5, 3),
+            (6, 24, 12, 0, 8, 5),
+            (21, 14, 40, 0, 15, 10),
+            (70, 6, 120, 0, 30, 20),
+            (0.5, 4, 800, 0, 60, 60),
+            (0.5, 2, 300, 2_700, 60, 0),
+            (0.5, 2, 300, 14_700, 60, 0),
+        ):
+            for draw in range(draws):
+                self._half(draw, size, most, filler, talk, others)
+        for documents, draws, filler in (
+            (1, 15, "none"),
+            (3, 10, "none"),
+            (8, 6, "none"),
+            (8, 4, "reading"),
+            (8, 3, "corpus"),
+        ):
+            for _ in range(draws):
+                self._few(documents, filler)
+
+    def _half(self, draw: int, size: float, most: int, filler: int, talk: int, others: int) -> None:
+        """A part of the reading set, asked by questions from inside and as many from outside."""
+        documents = self._reading[draw % 2]
+        names = [str(name) for name in self._random.permutation(sorted(documents))]
+        count = int(size if size >= 1 else size * len(names))
+        inside, outside = names[:count], names[count : count + max(count, 6)]
+        if size < 1:
+            outside = names[count:]
+        members = self._pool.members([number for name in inside for number in documents[name]])
+        if filler:
+            members[self._random.choice(self._corpus, min(filler, len(self._corpus)), replace=False)] = True
+        family = f"reading {count} paragraphs, {filler} others, {'untitled' if draw % 2 else 'titled'}"
+        yes = [number for name in inside for number in self._asked.get(name, ())]
+        no = [number for name in outside for number in self._asked.get(name, ())]
+        most = min(most, len(yes), len(no))
+        self._ask(family, members, self._some(yes, most), [True] * most)
+        self._ask(family, members, self._some(no, most), [False] * most)
+        self._ask(f"{family} talk", members, self._some(self._talk, talk), [False] * talk)
+        self._ask(f"{family} elsewhere", members, self._some(self._others, others), [False] * others)
+
+    def _few(self, documents: int, filler: str) -> None:
+        """Some of our own small documents, asked as members ask."""
+        names = [str(name) for name in self._random.permutation(sorted(self._small))]
+        inside = names[:documents]
+        members = self._pool.members([number for name in inside for number in self._small[name]])
+        if filler == "reading":
+            titled = [number for numbers in self._reading[0].values() for number in numbers]
+            members[self._random.choice(titled, min(300, len(titled)), replace=False)] = True
+        elif filler == "corpus":
+            members[self._random.choice(self._corpus, min(5_000, len(self._corpus)), replace=False)] = True
+        family = f"small {documents} documents, {filler} besides"
+        yes = [number for name in inside for number in self._small_asked[name]]
+        no = [number for name in names[documents:] for number in self._small_asked[name]]
+        self._ask(family, members, yes, [True] * len(yes))
+        no = self._some(no, min(len(no), len(yes)))
+        self._ask(family, members, no, [False] * len(no))
+        self._ask(f"{family} talk", members, self._some(self._talk, 15), [False] * 15)
+
+    def _some(self, numbers: Sequence[int], count: int) -> list[int]:
+        return self._random.choice(np.array(numbers), min(count, len(numbers)), replace=False).tolist()
+
+    def _ask(self, family: str, members: Members, numbers: Sequence[int], answerable: Sequence[bool]) -> None:
+        for number, answer in zip(numbers, answerable, strict=True):
+            question = AskedQuestion(self.questions.texts[number], self.vectors[number])
+            evidence = self._pool.evidence(members, question)
+            if evidence is None:
+                continue
+            self.rows.family.append(family)
+            self.rows.question.append(number)
+            self.rows.answerable.append(answer)
+            self.rows.features.append(describe(evidence, self.background))
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Both models, fitted."""
+
+    coefficients: Coefficients
+    landmark_scale: Floats
+
+
+class Training:
+    """Fits on any part of the experiment."""
+
+    def __init__(self, experiment: Experiment, seed: int) -> None:
+        self._seed = seed
+        self._vectors, self._background = experiment.vectors, experiment.background
+        questions, rows = experiment.questions, experiment.rows
+        self._asks = np.array(questions.asks, np.float64)
+        self._kind_weights = np.array([_KIND_WEIGHTS[source] for source in questions.sources])
+        self.features = np.array(rows.features)
+        self.question = np.array(rows.question)
+        self.answerable = np.array(rows.answerable)
+        self.families = np.array(rows.family)
+        self.questions = questions
+        self._weights = _row_weights(self.families, self.answerable)
+
+    def held_out(self, seed: int) -> Floats:
+        """The log-odds of every row by models that have seen neither its message nor its paragraph."""
+        folds = self.questions.folds(seed, _FOLDS)
+        logits = np.zeros(len(self.question))
+        for fold in range(_FOLDS):
+            rows = folds[self.question] == fold
+            coefficients = self.fit(folds != fold, {"held_out_fold": fold})
+            logits[rows] = coefficients.logit(self._inputs(rows, coefficients.kind(self._vectors)))
+        return logits
+
+    def fit(self, known: NDArray[np.bool_], provenance: Mapping[str, object]) -> Coefficients:
+        """Fit both models on the messages `known` and the rows that ask them."""
+        # The network must see the kind as it will be: of messages that the kind model was not fitted on.
+        kinds = np.zeros(len(self._asks))
+        inner = self.questions.folds(self._seed + 1, _INNER_FOLDS)
+        for fold in range(_INNER_FOLDS):
+            landmarks, weights = self._fit_kind(known & (inner != fold))
+            left = known & (inner == fold)
+            kinds[left] = _kernel(self._vectors[left], landmarks) @ weights
+        rows = known[self.question]
+        inputs = self._inputs(rows, kinds)
+        mean, scale = inputs.mean(axis=0), inputs.std(axis=0) + 1e-9
+        networks = tuple(
+            _fit_network((inputs - mean) / scale, self.answerable[rows], self._weights[rows], self._seed + number)
+            for number in range(_NETWORKS)
+        )
+        landmarks, weights = self._fit_kind(known)
+        return Coefficients(
+            _KERNEL,
+            landmarks,
+            weights.astype(np.float32),
+            self._background,
+            mean,
+            scale,
+            networks,
+            {"features": FEATURES, "networks": _NETWORKS, **provenance},
+        )
+
+    def _inputs(self, rows: NDArray[np.bool_], kinds: Floats) -> Floats:
+        return np.column_stack((self.features[rows], kinds[self.question[rows]]))
+
+    def _fit_kind(self, known: NDArray[np.bool_]) -> tuple[NDArray[np.float32], Floats]:
+        vectors, weights = self._vectors[known], self._kind_weights[known]
+        random = np.random.default_rng(self._seed)
+        chosen = random.choice(len(vectors), min(_LANDMARKS, len(vectors)), replace=False, p=weights / weights.sum())
+        landmarks = _rounded(vectors[chosen])
+        kernel = _kernel(vectors, landmarks)
+        left = (kernel * weights[:, None]).T @ kernel + _KIND_RIDGE * _kernel(landmarks, landmarks)
+        right = (kernel * weights[:, None]).T @ (self._asks[known] - 0.5)
+        return landmarks, np.asarray(np.linalg.solve(left + 1e-6 * np.eye(len(landmarks)), right), np.float64)
+
+
+def _kernel(vectors: NDArray[np.float32], landmarks: NDArray[np.float32]) -> Floats:
+    return np.exp(-_KERNEL * (1.0 - (vectors @ landmarks.T).astype(np.float64)))
+
+
+def _rounded(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """As they will be after a trip through eight bits."""
+    scale = np.abs(vectors).max(axis=1, keepdims=True) / 127
+    return (np.round(vectors / scale) * scale).astype(np.float32)
+
+
+def _fit_network(inputs: Floats, answers: NDArray[np.bool_], weights: Floats, seed: int) -> tuple[Floats, ...]:
+    """Weighted logistic loss by Adam, all rows at once."""
+    random = np.random.default_rng(seed)
+    size = inputs.shape[1]
+    parts = [
+        random.normal(0, size**-0.5, (size, _HIDDEN)),
+        np.zeros(_HIDDEN),
+        random.normal(0, _HIDDEN**-0.5, _HIDDEN),
+        np.zeros(1),
+    ]
+    first, second = [np.zeros_like(part) for part in parts], [np.zeros_like(part) for part in parts]
+    weights = weights / weights.sum()
+    for step in range(1, _STEPS + 1):
+        hidden = np.tanh(inputs @ parts[0] + parts[1])
+        error = weights * (1 / (1 + np.exp(-(hidden @ parts[2] + parts[3]))) - answers)
+        back = np.outer(error, parts[2]) * (1 - hidden * hidden)
+        gradients = [
+            inputs.T @ back + _DECAY * parts[0],
+            back.sum(axis=0),
+            hidden.T @ error + _DECAY * parts[2],
+            error.sum(keepdims=True),
+        ]
+        rate = _RATE if step < 0.6 * _STEPS else 0.3 * _RATE
+        for number, gradient in enumerate(gradients):
+            first[number] = 0.9 * first[number] + 0.1 * gradient
+            second[number] = 0.99 * second[number] + 0.01 * gradient**2
+            moved = first[number] / (1 - 0.9**step) / (np.sqrt(second[number] / (1 - 0.99**step)) + 1e-8)
+            parts[number] = parts[number] - rate * moved
+    return parts[0], parts[1], parts[2], parts[3][0]
+
+
+def _row_weights(families: NDArray[np.str_], answerable: NDArray[np.bool_]) -> Floats:
+    weights = np.zeros(len(families))
+    for family in sorted(set(families.tolist())):
+        rows = families == family
+        kind = family.split(" ")[0]
+        share = 0.3 if family.endswith((" talk", " elsewhere")) else _FAMILY_WEIGHTS[kind]
+        weights[rows] = share / rows.sum()
+        if family == "messages":
+            weights[rows & answerable] *= _ANSWERABLE_WEIGHT
+    return weights
+
+
+def _figures(logits: Floats, answerable: NDArray[np.bool_]) -> str:
+    if not answerable.any():
+        return f"let through {float((logits >= 0).mean()):.3f}"
+    shipped, best = f1_at(logits, answerable, 0.0), best_f1(logits, answerable)
+    return (
+        f"F1 {shipped.f1:.3f} P {shipped.precision:.3f} R {shipped.recall:.3f}, "
+        f"best {best.f1:.3f} at {best.threshold:+.2f}"
+    )
+
+
+def _by_document(passages: Sequence[Passage], start: int, end: int) -> dict[str, list[int]]:
+    return _grouped([passage.document for passage in passages[start:end]], list(range(start, end)))
+
+
+def _grouped(names: Sequence[str], numbers: Sequence[int]) -> dict[str, list[int]]:
+    grouped: dict[str, list[int]] = {}
+    for name, number in zip(names, numbers, strict=True):
+        grouped.setdefault(name, []).append(number)
+    return grouped
+
+
+def _background(vectors: NDArray[np.float32], bounds: Sequence[NDArray[np.int64]]) -> NDArray[np.float32]:
+    mean = np.mean([vectors[start:end].mean(axis=0) for start, end in bounds], axis=0)
+    return (mean / np.linalg.norm(mean)).astype(np.float32)
+
+
+def save(coefficients: Coefficients, path: Path) -> None:
+    """Write what `rerank.load_coefficients` reads; landmarks in eight bits."""
+    scale = np.abs(coefficients.landmarks).max(axis=1) / 127
+    arrays: dict[str, Any] = {
+        "kernel": np.array(coefficients.kernel),
+        "landmarks": np.round(coefficients.landmarks / scale[:, None]).astype(np.int8),
+        "landmark_scale": scale.astype(np.float32),
+        "landmark_weights": coefficients.landmark_weights,
+        "background": coefficients.background,
+        "mean": coefficients.mean,
+        "scale": coefficients.scale,
+        "provenance": np.array(json.dumps(coefficients.provenance, ensure_ascii=False)),
+    }
+    for number, network in enumerate(coefficients.networks):
+        arrays |= {f"network_{number}_{part}": np.asarray(value) for part, value in enumerate(network)}
+    np.savez_compressed(path, **arrays)
+
+
+def main() -> None:
+    """Train, print the held-out figures of every family, and write the coefficients."""
+    parser = argparse.ArgumentParser(description="Train the embedded reranker.")
+    parser.add_argument("--labels", type=Path, required=True, help="labelled group messages, JSON lines")
+    parser.add_argument("--corpus", type=Path, required=True, help="the documents they were labelled against")
+    parser.add_argument("--reading", type=Path, required=True, help="paragraphs with questions, JSON lines")
+    parser.add_argument("--cache", type=Path, default=Path("data/benchmark-cache"))
+    parser.add_argument("--output", type=Path, default=COEFFICIENTS)
+    parser.add_argument("--seed", type=int, default=11)
+    arguments = parser.parse_args()
+    experiment = Experiment(arguments)
+    experiment.run()
+    training = Training(experiment, arguments.seed)
+    print(f"{len(training.question)} retrievals, {len(FEATURES)} features")
+    logits = np.mean([training.held_out(seed) for seed in range(2)], axis=0)
+    figures: dict[str, str] = {}
+    for family in sorted(set(training.families.tolist())):
+        rows = training.families == family
+        figures[family] = _figures(logits[rows], training.answerable[rows])
+        print(f"{family:60} {figures[family]}", flush=True)
+    everything = np.ones(len(experiment.questions.texts), np.bool_)
+    provenance = {
+        "trained": datetime.now(UTC).date().isoformat(),
+        "by": "python -m benchmarks.quality.train_reranker",
+        "labels": arguments.labels.name,
+        "corpus": arguments.corpus.name,
+        "reading": arguments.reading.name,
+        "seed": arguments.seed,
+        "held_out": figures,
+    }
+    save(training.fit(everything, provenance), arguments.output)
+    print(f"written to {arguments.output}")
+
+
+if __name__ == "__main__":
+    main()
