@@ -18,6 +18,7 @@ from services.container import Services, open_services
 from services.errors import ServiceError
 from services.knowledge.service import KnowledgeService
 from services.memory.service import MemoryService
+from services.proactive.service import ProactiveService
 from services.settings import Settings
 
 _driver = get_driver()
@@ -65,6 +66,11 @@ async def _close() -> None:
     await _stack.aclose()
 
 
+def is_open() -> bool:
+    """Whether there is anything to work with: a rule may still be asked while the bot stops."""
+    return bool(_opened)
+
+
 def services() -> Services:
     """Everything, for the few places that report on the whole."""
     return _opened["services"]
@@ -84,7 +90,12 @@ async def _answering() -> QuestionAnswering:
     return services().answering
 
 
+async def _proactive() -> ProactiveService:
+    return services().proactive
+
+
 # Single services: NoneBot checks injected values with pydantic, which cannot take the container as a type.
 Knowledge = Annotated[KnowledgeService, Depends(_knowledge)]
 Memory = Annotated[MemoryService, Depends(_memory)]
 Answering = Annotated[QuestionAnswering, Depends(_answering)]
+Proactive = Annotated[ProactiveService, Depends(_proactive)]

@@ -3,7 +3,7 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from services.answering.models import Answer, AnswerKind
+from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.knowledge.models import IngestResult, IngestStatus
 
 # QQ's people live in one time zone; the server may stand in another.
@@ -15,9 +15,20 @@ def answer_text(answer: Answer) -> str:
     sources = "\n".join(f"〔{source.number}〕{source.place}" for source in answer.sources)
     if answer.kind is AnswerKind.FAILED:
         return "\n\n".join(part for part in (answer.notice, answer.text, sources) if part)
-    if sources and not answer.cited:
-        sources = f"回答没有标明出处，可以对照：\n{sources}"
     return "\n\n".join(part for part in (answer.text, answer.notice, sources) if part)
+
+
+def passage_text(passage: CitedPassage, number: int) -> str:
+    """A passage that an answer cited, whole, or one sentence about why it cannot be shown."""
+    if passage.status is SourceStatus.FOUND and passage.reference is not None:
+        reference = passage.reference
+        return f"〔{number}〕{reference.place}（第 {reference.version} 版）\n\n{reference.text}"
+    if passage.status is SourceStatus.GONE:
+        return "这份资料已被删除或更新，重新问一次就能看到新的出处。"
+    if not passage.numbers:
+        return "最近的回答里没有出处，先问一个问题，再发 /kb source 编号 看原文。"
+    numbers = "".join(f"〔{each}〕" for each in passage.numbers)
+    return f"上一个有出处的回答里没有〔{number}〕，只有{numbers}。"
 
 
 def ingest_text(result: IngestResult) -> str:

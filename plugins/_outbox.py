@@ -95,6 +95,21 @@ class Outbox:
         finally:
             self.waiting -= 1
 
+    async def send_file(self, chat: Chat, name: str, content: bytes, note: str, reply_to: int | None = None) -> bool:
+        """Put a file into `chat`, then say `note`. False when QQ does not take the file; the note is then not said."""
+        lane = self._lanes.setdefault(chat, _Lane())
+        self.waiting += 1
+        try:
+            async with lane.lock:
+                await self._upload(chat, lane, name, content)
+                await self._in_best_form(chat, lane, note, reply_to)
+        except _Refused as refused:
+            logger.warning(f"QQ refused the file {name!r} of {len(content)} bytes: {refused}")
+            return False
+        finally:
+            self.waiting -= 1
+        return True
+
     # -- forms --------------------------------------------------------------------------------------------------------
 
     async def _in_best_form(self, chat: Chat, lane: _Lane, text: str, reply_to: int | None) -> None:
@@ -134,16 +149,19 @@ class Outbox:
             await self._plain(chat, lane, piece, reply_to if number == 0 else None)
 
     async def _file(self, chat: Chat, lane: _Lane, text: str, reply_to: int | None) -> None:
+        await self._upload(chat, lane, "回答.txt", text.encode())
+        await self._plain(chat, lane, f"回答很长，约 {len(text)} 字，放在文件「回答.txt」里了。", reply_to)
+
+    async def _upload(self, chat: Chat, lane: _Lane, name: str, content: bytes) -> None:
         action = "upload_group_file" if chat.is_group else "upload_private_file"
         target = {"group_id": chat.group_id} if chat.is_group else {"user_id": chat.user_id}
-        content = base64.b64encode(text.encode()).decode()
+        encoded = base64.b64encode(content).decode()
         result = await self._call(
-            chat, lane, action, file=f"base64://{content}", name="回答.txt", _timeout=_UPLOAD_TIMEOUT_S, **target
+            chat, lane, action, file=f"base64://{encoded}", name=name, _timeout=_UPLOAD_TIMEOUT_S, **target
         )
         if not (isinstance(result, dict) and result.get("file_id")):
             # Some clients answer a failed upload with an empty success.
             raise _Refused("no file_id")
-        await self._plain(chat, lane, f"回答很长，约 {len(text)} 字，放在文件「回答.txt」里了。", reply_to)
 
     # -- the wire -----------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import shutil
 import time
 import tomllib
 from collections.abc import Mapping
+from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -15,15 +16,38 @@ from nonebot.adapters.onebot.v11 import Message
 from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
-from plugins._depends import outbox, services, settings, started_at
-from plugins._messages import size_text
-from plugins._speaker import Speaking, shares_knowledge
+from plugins import _proactive_report
+from plugins._depends import Proactive, outbox, services, settings, started_at
+from plugins._messages import size_text, time_text
+from plugins._speaker import Speaker, Speaking, shares_knowledge
 from plugins._subcommands import split_subcommand
+from services.proactive.rules import LONGEST_QUIET, parse_duration
+from services.proactive.service import ProactiveService
 from services.roles import Action, usages
 
 __plugin_meta__ = PluginMetadata("帮助与状态", "命令列表、机器人状态", "/help、/bot status", type="application")
 
-_WORDS: Mapping[str, Action] = {"status": Action.BOT_STATUS, "状态": Action.BOT_STATUS}
+_WORDS: Mapping[str, Action] = {
+    "status": Action.BOT_STATUS,
+    "状态": Action.BOT_STATUS,
+    "auto": Action.BOT_AUTO,
+    "主动": Action.BOT_AUTO,
+    "quiet": Action.BOT_QUIET,
+    "安静": Action.BOT_QUIET,
+}
+_SWITCH: Mapping[str, bool | None] = {
+    "": None,
+    "status": None,
+    "状态": None,
+    "on": True,
+    "开": True,
+    "打开": True,
+    "开启": True,
+    "off": False,
+    "关": False,
+    "关闭": False,
+}
+_QUIET = timedelta(hours=1)
 
 show_help = on_command("help", aliases={"帮助"}, force_whitespace=True, priority=10, block=True)
 bot_command = on_command("bot", aliases={"机器人"}, force_whitespace=True, priority=10, block=True)
@@ -36,12 +60,56 @@ async def _(speaker: Speaking) -> None:
 
 
 @bot_command.handle()
-async def _(speaker: Speaking, text: Annotated[Message, CommandArg()]) -> None:
-    action, _rest = split_subcommand(text.extract_plain_text(), _WORDS)
+async def _(speaker: Speaking, proactive: Proactive, text: Annotated[Message, CommandArg()]) -> None:
+    action, rest = split_subcommand(text.extract_plain_text(), _WORDS)
     if action is None:
-        await speaker.reply("没有这个命令，可以用 /bot status。")
-        return
-    await speaker.reply(await speaker.refusal(action) or await asyncio.to_thread(status_text))
+        await speaker.reply("没有这个命令，可以用 /bot status、auto、quiet。")
+    elif refused := await speaker.refusal(action):
+        await speaker.reply(refused)
+    elif action is Action.BOT_AUTO:
+        await speaker.reply(await _auto(speaker, proactive, rest))
+    elif action is Action.BOT_QUIET:
+        await speaker.reply(await _quiet(speaker, proactive, rest))
+    else:
+        await speaker.reply(await asyncio.to_thread(status_text))
+
+
+async def _auto(speaker: Speaker, proactive: ProactiveService, rest: str) -> str:
+    group_id, word = _group_of(speaker), rest.strip().lower()
+    if word not in _SWITCH:
+        return "没看懂，可以写 /bot auto on、off 或 status。"
+    on = _SWITCH[word]
+    if on is None:
+        return _proactive_report.status_text(proactive.status(group_id))
+    if on == proactive.is_on(group_id):
+        return f"主动回答本来就{'开着' if on else '关着'}，看情况：/bot auto status"
+    await proactive.switch(group_id, on=on)
+    if not on:
+        return "好，主动回答已关闭，我只在被叫到时说话。"
+    limit = proactive.status(group_id).per_hour
+    return f"好，主动回答已打开：没叫我但资料里有把握的问题我也会答，每小时最多 {limit} 次。嫌吵就发 /bot quiet。"
+
+
+async def _quiet(speaker: Speaker, proactive: ProactiveService, rest: str) -> str:
+    group_id = _group_of(speaker)
+    if not proactive.is_on(group_id):
+        return "这里没有打开主动回答，我只在被叫到时说话。"
+    duration = parse_duration(rest) if rest.strip() else _QUIET
+    if duration is None:
+        return "没看懂时长，可以写 /bot quiet 30分钟、2小时 或 1天。"
+    if duration > LONGEST_QUIET:
+        return f"最多安静 {LONGEST_QUIET.days} 天，想一直安静请管理员发 /bot auto off。"
+    until = await proactive.quiet(group_id, duration)
+    if until is None:
+        return "好，不用安静了，资料里有把握的问题我会主动答。"
+    return f"好，安静到 {time_text(until)}，这之前只在被叫到时说话；提前恢复发 /bot quiet 0。"
+
+
+def _group_of(speaker: Speaker) -> int:
+    """The group, for what roles.py allows in groups only."""
+    if speaker.session.group_id is None:
+        raise ValueError("not in a group")
+    return speaker.session.group_id
 
 
 def status_text() -> str:

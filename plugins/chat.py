@@ -12,6 +12,7 @@ from plugins._depends import Answering, settings
 from plugins._messages import answer_text
 from plugins._speaker import Speaker, Speaking, asked_knowledge
 from plugins._working import show_reaction, working
+from services.retrieval.models import Question
 
 __plugin_meta__ = PluginMetadata(
     "问答", "根据群文件回答问题", "@我、回复我、叫我的名字，或 /ask 问题", type="application"
@@ -42,13 +43,13 @@ async def _(event: MessageEvent, speaker: Speaking, answering: Answering) -> Non
 
 async def _answer(event: MessageEvent, message: Message, speaker: Speaker, answering: Answering) -> None:
     question = _question(event, message)
-    if not question:
+    if not question.shown:
         has_picture = any(segment.type == "image" for segment in message)
         await speaker.reply(
             "我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。"
         )
         return
-    if len(question) > _MAX_QUESTION_CHARS:
+    if len(question.shown) > _MAX_QUESTION_CHARS:
         await speaker.reply(f"问题太长，超过 {_MAX_QUESTION_CHARS} 字了，请精简一下，或把长文字存成文件发给我。")
         return
     asked = await asked_knowledge(speaker)
@@ -66,11 +67,7 @@ async def _answer(event: MessageEvent, message: Message, speaker: Speaker, answe
     answering.tidy(speaker.session_id)
 
 
-def _question(event: MessageEvent, message: Message) -> str:
+def _question(event: MessageEvent, message: Message) -> Question:
     """What was asked, with the message it refers to."""
-    text = message.extract_plain_text().strip()
     quoted = event.reply.message.extract_plain_text().strip() if event.reply else ""
-    if not quoted:
-        return text
-    quoted = quoted[:_MAX_QUOTED_CHARS]
-    return f"{text}\n（引用的消息：{quoted}）" if text else quoted
+    return Question(message.extract_plain_text().strip(), quoted[:_MAX_QUOTED_CHARS])

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 from nonebot import on_command
-from nonebot.adapters.onebot.v11 import Message
+from nonebot.adapters.onebot.v11 import Message, MessageEvent
 from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
 from plugins._depends import Knowledge, confirmations, services, settings
-from plugins._messages import ingest_text, shortened, size_text, time_text
+from plugins._knowledge_trial import try_knowledge
+from plugins._messages import ingest_text, passage_text, shortened, size_text, time_text
 from plugins._speaker import Speaker, Speaking, asked_knowledge, member_role, shares_knowledge
 from plugins._subcommands import split_subcommand
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
@@ -42,16 +43,24 @@ _WORDS: Mapping[str, Action] = {
     "载入": Action.KB_LOAD,
     "use": Action.KB_USE,
     "使用": Action.KB_USE,
+    "test": Action.KB_TEST,
+    "测试": Action.KB_TEST,
+    "source": Action.KB_SOURCE,
+    "出处": Action.KB_SOURCE,
 }
 
 kb = on_command("kb", aliases={"知识库", "资料"}, force_whitespace=True, priority=10, block=True)
 
 
 @kb.handle()
-async def _(speaker: Speaking, knowledge: Knowledge, text: Annotated[Message, CommandArg()]) -> None:
+async def _(
+    event: MessageEvent, speaker: Speaking, knowledge: Knowledge, text: Annotated[Message, CommandArg()]
+) -> None:
     action, rest = split_subcommand(text.extract_plain_text(), _WORDS)
     if action is None:
-        await speaker.reply("没有这个命令，可以用 /kb status、list、show、search、add、delete、clear、reindex。")
+        await speaker.reply(
+            "没有这个命令，可以用 /kb status、list、show、search、source、add、delete、clear、reindex、test。"
+        )
         return
     if refused := await speaker.refusal(action):
         await speaker.reply(refused)
@@ -61,9 +70,14 @@ async def _(speaker: Speaking, knowledge: Knowledge, text: Annotated[Message, Co
         outcome = asked.refusal or await _LOOKING[action](knowledge, asked.collection, rest)
     elif action in _CHANGING:
         outcome = await _chosen_elsewhere(speaker) or await _CHANGING[action](speaker, knowledge, rest)
+    elif action is Action.KB_TEST:
+        outcome = await try_knowledge(speaker, event, knowledge, rest)
+    elif action is Action.KB_SOURCE:
+        outcome = await _source(speaker, rest)
     else:
         outcome = await _use(speaker, rest)
-    await speaker.reply(outcome)
+    if outcome:
+        await speaker.reply(outcome)
 
 
 # -- looking ----------------------------------------------------------------------------------------------------------
@@ -137,6 +151,17 @@ async def _search(_knowledge: KnowledgeService, collection: Collection, rest: st
         f"〔{reference.number}〕{shortened(reference.place, 40)}\n{shortened(reference.text, 90)}"
         for reference in found
     )
+
+
+async def _source(speaker: Speaker, rest: str) -> str:
+    number = _number(rest.strip("〔〕[]【】 "))
+    if not number:
+        return "请写上出处的编号，例如 /kb source 1。"
+    # Asked anew: a private chat may have changed groups since, or its person may have left the group.
+    asked = await asked_knowledge(speaker)
+    if asked.refusal:
+        return asked.refusal
+    return passage_text(await services().answering.source(speaker.session_id, asked.collection, number), number)
 
 
 # -- changing ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from nonebot.adapters.onebot.v11 import Bot, NoticeEvent, PrivateMessageEvent
 from nonebot.plugin import PluginMetadata
 
 from plugins._depends import Knowledge, outbox, services, settings
+from plugins._expected_files import expected_files
 from plugins._files import UploadedFile, fetch
 from plugins._messages import ingest_text
 from plugins._outbox import Chat
@@ -90,6 +91,9 @@ async def _receive(
     bot: Bot, chat: Chat, session: Session, file: UploadedFile, knowledge: KnowledgeService, told_by: str
 ) -> None:
     if str(session.user_id) in get_bots() or _is_retold(session, file, f"{bot.self_id} {told_by}"):
+        return
+    if (take := expected_files.pop(session, file.name)) is not None:
+        await take(bot, file)
         return
     if reason := await _refusal(bot, session, file, knowledge):
         await outbox.send(chat, reason)

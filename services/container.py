@@ -1,10 +1,12 @@
 """The whole product, opened and closed: the only place that knows who needs whom."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from services.answering.service import QuestionAnswering
+from services.answering.written import review
 from services.database import open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
@@ -15,11 +17,16 @@ from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
 from services.llm import ChatModel, open_chat_model
 from services.memory.service import MemoryService
+from services.proactive.service import ProactiveService
 from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
 from services.records.documents import DocumentRecords
+from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.uploads import UploadRecords
+from services.reranking import RerankService
+from services.retrieval.expansion import QueryExpansion
+from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranker, load_coefficients
 from services.retrieval.retriever import Retriever
 from services.settings import Settings
 
@@ -33,6 +40,7 @@ class Services:
     retriever: Retriever
     memory: MemoryService
     answering: QuestionAnswering
+    proactive: ProactiveService
     conversations: ConversationRecords
     uploads: UploadRecords
     embedding: EmbeddingModel
@@ -56,8 +64,11 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         stack.push_async_callback(index.close)
 
         documents, conversations = DocumentRecords(database), ConversationRecords(database)
-        retriever = Retriever(documents, index, embedding)
         model, fast_model = _models(settings)
+        reranker = await _open_reranker(settings, embedding, stack)
+        expansion = QueryExpansion(index, fast_model, prompts.expand)
+        feedback = GateFeedbackRecords(database)
+        retriever = Retriever(documents, index, embedding, reranker, expansion, feedback, settings.retrieval)
         memory = MemoryService(conversations, settings.memory, fast_model, prompts.summary)
         stack.push_async_callback(memory.close)
         building = Building(
@@ -69,17 +80,27 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         )
         knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, building, settings.knowledge)
         stack.push_async_callback(knowledge.close)
-        top_k = settings.retrieval.top_k
-        chain = RagChain(retriever, model, prompts, top_k) if model else None
+        general = settings.answer.general_knowledge
+        chain = RagChain(retriever, model, prompts, review, general_knowledge=general) if model else None
+
+        proactive = ProactiveService(
+            GroupRecords(database),
+            feedback,
+            retriever,
+            settings.proactive,
+            settings.knowledge.scope,
+        )
 
         await memory.resume()
         await knowledge.resume()
+        await proactive.resume()
         yield Services(
             settings=settings,
             knowledge=knowledge,
             retriever=retriever,
             memory=memory,
-            answering=QuestionAnswering(retriever, chain, memory, top_k),
+            answering=QuestionAnswering(retriever, chain, memory),
+            proactive=proactive,
             conversations=conversations,
             uploads=UploadRecords(database),
             embedding=embedding,
@@ -98,6 +119,14 @@ async def _open_embeddings(settings: Settings) -> EmbeddingModel:
         timeout_s=settings.llm.timeout_s,
         max_retries=settings.llm.max_retries,
     )
+
+
+async def _open_reranker(settings: Settings, embedding: EmbeddingModel, stack: AsyncExitStack) -> Reranker:
+    if settings.rerank.provider == "local":
+        return EmbeddedReranker(embedding.scale, await asyncio.to_thread(load_coefficients))
+    service = RerankService(settings.rerank)
+    stack.push_async_callback(service.aclose)
+    return ServiceReranker(service)
 
 
 def _models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]:

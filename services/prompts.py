@@ -30,18 +30,28 @@ class _PromptFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompts of the product, ready to be filled. `persona` is plain text that other prompts take in."""
+    """The prompts of the product, ready to be filled. `persona` is plain text that other prompts take in.
+
+    A question is answered with `answer` from references; where there are none, with `general` where general knowledge
+    is allowed, else with `conversation`.
+    """
 
     persona: str
     answer: ChatPromptTemplate
+    conversation: ChatPromptTemplate
+    general: ChatPromptTemplate
     summary: ChatPromptTemplate
+    expand: ChatPromptTemplate
 
 
 # What the code fills in; a file that names other variables could not work.
 _VARIABLES: Mapping[str, frozenset[str]] = {
     "persona": frozenset(),
     "rag/answer": frozenset({"persona", "fence", "context", "chat_history", "input"}),
+    "rag/conversation": frozenset({"persona", "nothing", "chat_history", "input"}),
+    "rag/general": frozenset({"persona", "chat", "chat_history", "input"}),
     "memory/summary": frozenset({"history_text"}),
+    "retrieval/expand": frozenset({"question"}),
 }
 
 
@@ -63,7 +73,10 @@ def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") ->
     return Prompts(
         persona=persona,
         answer=_template(_place("rag/answer"), files["rag/answer"]),
+        conversation=_template(_place("rag/conversation"), files["rag/conversation"]),
+        general=_template(_place("rag/general"), files["rag/general"]),
         summary=_template(summary_place, files["memory/summary"]),
+        expand=_template(_place("retrieval/expand"), files["retrieval/expand"]),
     )
 
 

@@ -1,57 +1,111 @@
 """The retrieval-augmented chain of the specification, with memory. The only file that uses RunnableWithMessageHistory.
 
-input ─► retrieve ─► references ─► {context} ┐
-session history ──────────────► {chat_history} ├─► prompt ─► model ─► answer ─► history
-input ──────────────────────────────► {input} ┘
+question ─► retrieve ─► approved references ─► {context} ┐
+session history ─────────────────────► {chat_history} ├─► prompt ─► model ─► review ─► answer ─► history
+question ───────────────────────────────────► {input} ┘
+
+What has not passed the gate is nowhere in here: the chain reads a retrieval's references and nothing else of it.
 """
 
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, merge_message_runs
 from langchain_core.prompt_values import PromptValue
-from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import (
+    ConfigurableFieldSpec,
+    Runnable,
+    RunnableBranch,
+    RunnableLambda,
+    RunnablePassthrough,
+)
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from services.llm import ChatModel
 from services.memory.history import TurnHistory
 from services.prompts import Prompts
-from services.retrieval.models import Reference, Retrieval
+from services.records.conversations import Source
+from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
 
-_NOTHING = "（没有找到相关资料）"
+# What the model writes, by its prompt, where it has nothing to say; and before what is mere conversation.
+NOTHING_MARK = "【资料里没有】"
+CHAT_MARK = "【闲聊】"
 
 
 @dataclass(frozen=True, slots=True)
-class RagAnswer:
-    """What the model wrote, and the retrieval that it was shown."""
+class Draft:
+    """What the model wrote, and all that it had before it.
+
+    `history` holds the messages that it was shown, as text. `general` tells whether it was allowed to answer from
+    general knowledge.
+    """
 
     text: str
     truncated: bool
+    question: Question
     retrieval: Retrieval
+    history: tuple[str, ...]
+    general: bool
 
 
-class RagChain:
-    """Answers from one collection, remembering one session."""
+class Reviewed(Protocol):
+    """What review makes of a draft: the text that is sent and remembered, and what its numbers name."""
 
-    def __init__(self, retriever: Retriever, model: ChatModel, prompts: Prompts, top_k: int) -> None:
+    @property
+    def text(self) -> str:
+        """The text."""
+        ...
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """The sources."""
+        ...
+
+
+Answered = TypeVar("Answered", bound=Reviewed)
+
+
+class RagChain(Generic[Answered]):
+    """Answers from one collection, remembering one session.
+
+    `review` turns every draft into what is sent; what it raises ends the turn with nothing stored.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        model: ChatModel,
+        prompts: Prompts,
+        review: Callable[[Draft], Answered],
+        *,
+        general_knowledge: bool = False,
+    ) -> None:
         self._retriever = retriever
         self._persona = prompts.persona
-        self._top_k = top_k
-        retrieve = RunnableLambda(self._retrieve, name="retrieve")
-        chain: Runnable[Any, Any] = (
-            RunnablePassthrough.assign(retrieval=retrieve)
-            | RunnablePassthrough.assign(
-                persona=lambda _: self._persona,
-                context=lambda values: format_references(values["retrieval"].references, values["fence"]),
-            )
+        self._general_knowledge = general_knowledge
+        prompt = RunnableBranch(
+            (_has_references, prompts.answer),
+            (lambda values: bool(values["general"]), prompts.general),
+            prompts.conversation,
+        )
+        self._write: Runnable[Any, Any] = (
+            RunnablePassthrough.assign(general=self._may_be_general)
             # Several services accept one system message only, at the very beginning.
             | RunnablePassthrough.assign(
-                answer=prompts.answer | RunnableLambda(_one_system_message) | RunnableLambda(model.reply, name="model")
+                reply=RunnableLambda(self._filled)
+                | prompt
+                | RunnableLambda(_one_system_message)
+                | RunnableLambda(model.reply, name="model")
             )
+            | RunnablePassthrough.assign(reviewed=lambda values: review(_draft(values)))
+            | RunnablePassthrough.assign(answer=_remembered)
+        )
+        chain: Runnable[Any, Any] = (
+            RunnablePassthrough.assign(retrieval=RunnableLambda(self._retrieve, name="retrieve")) | self._write
         )
         with warnings.catch_warnings():
             # Deprecated, to go in langchain-core 2.0, which the lock keeps out; the specification names it.
@@ -65,29 +119,77 @@ class RagChain:
                 history_factory_config=[ConfigurableFieldSpec(id="history", annotation=TurnHistory)],
             )
 
-    async def answer(self, collection: str, question: str, history: TurnHistory) -> RagAnswer:
+    async def answer(self, collection: str, question: Question, history: TurnHistory) -> Answered:
         """One answer; the exchange is then in `history` (see its `stored`).
 
-        Raises `ModelError` or `SearchIndexError`, and then nothing is stored.
+        Raises `ModelError`, `SearchIndexError` or what the review raises, and then nothing is stored.
         """
         values = await self._chain.ainvoke(
-            # The boundary is made anew for every call: no document can contain it.
-            {"input": question, "collection": collection, "fence": f"====资料边界 {secrets.token_hex(8)}===="},
+            {"input": question.shown, "question": question, "collection": collection, "history": history},
             config={"configurable": {"history": history}},
         )
-        message = cast(AIMessage, values["answer"])
-        return RagAnswer(
-            text=message.text,
-            truncated=message.response_metadata.get("finish_reason") == "length",
-            retrieval=cast(Retrieval, values["retrieval"]),
+        return cast(Answered, values["reviewed"])
+
+    async def write(self, question: Question, retrieval: Retrieval) -> Answered:
+        """One answer from a retrieval at hand; no memory is read or written. Raises as `answer` does."""
+        values = await self._write.ainvoke(
+            {"input": question.shown, "question": question, "retrieval": retrieval, "chat_history": []}
         )
+        return cast(Answered, values["reviewed"])
 
     async def _retrieve(self, values: dict[str, Any]) -> Retrieval:
-        return await self._retriever.retrieve(values["collection"], values["input"], self._top_k)
+        return await self._retriever.retrieve(values["collection"], values["question"])
+
+    def _may_be_general(self, values: dict[str, Any]) -> bool:
+        # After a failed reranking nobody knows what the documents say.
+        retrieval = cast(Retrieval, values["retrieval"])
+        failed = retrieval.status is RetrievalStatus.RERANK_FAILED
+        return self._general_knowledge and not retrieval.references and not failed
+
+    def _filled(self, values: dict[str, Any]) -> dict[str, Any]:
+        # The boundary is made anew for every call: no document can contain it.
+        fence = f"====资料边界 {secrets.token_hex(8)}===="
+        retrieval = cast(Retrieval, values["retrieval"])
+        return {
+            "retrieval": retrieval,
+            "general": values["general"],
+            "persona": self._persona,
+            "fence": fence,
+            "context": format_references(retrieval.references, fence),
+            "nothing": NOTHING_MARK,
+            "chat": CHAT_MARK,
+            "chat_history": values["chat_history"],
+            "input": values["input"],
+        }
+
+
+def _has_references(values: dict[str, Any]) -> bool:
+    return bool(cast(Retrieval, values["retrieval"]).references)
 
 
 def _one_system_message(prompt: PromptValue) -> list[BaseMessage]:
     return merge_message_runs(prompt.to_messages())
+
+
+def _draft(values: dict[str, Any]) -> Draft:
+    reply = cast(AIMessage, values["reply"])
+    shown = cast(Sequence[BaseMessage], values["chat_history"])
+    return Draft(
+        text=reply.text,
+        truncated=reply.response_metadata.get("finish_reason") == "length",
+        question=values["question"],
+        retrieval=values["retrieval"],
+        history=tuple(message.text for message in shown),
+        general=values["general"],
+    )
+
+
+def _remembered(values: dict[str, Any]) -> AIMessage:
+    """What goes into the history: what is sent, not what the model wrote."""
+    reviewed = cast(Reviewed, values["reviewed"])
+    if history := cast(TurnHistory | None, values.get("history")):
+        history.sources = reviewed.sources
+    return AIMessage(reviewed.text)
 
 
 def _given_history(history: TurnHistory) -> TurnHistory:
@@ -96,8 +198,6 @@ def _given_history(history: TurnHistory) -> TurnHistory:
 
 def format_references(references: Sequence[Reference], fence: str) -> str:
     """The references as the model sees them. Every one begins with the boundary, so that no text can pose as one."""
-    if not references:
-        return _NOTHING
     return "\n".join(
         f"{fence} 资料〔{reference.number}〕 {reference.place}\n{reference.text}" for reference in references
     )

@@ -38,6 +38,8 @@ class Action(StrEnum):
     KB_REINDEX = "kb reindex"
     KB_LOAD = "kb load"
     KB_USE = "kb use"
+    KB_TEST = "kb test"
+    KB_SOURCE = "kb source"
     MEMORY_STATUS = "memory status"
     MEMORY_SHOW = "memory show"
     MEMORY_COMPACT = "memory compact"
@@ -45,6 +47,8 @@ class Action(StrEnum):
     MEMORY_CLEAR_SHARED = "memory clear shared"
     MEMORY_COMPACT_SHARED = "memory compact shared"
     BOT_STATUS = "bot status"
+    BOT_AUTO = "bot auto"
+    BOT_QUIET = "bot quiet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,11 @@ ROLES: Mapping[Action, Rule] = {
     Action.KB_REINDEX: Rule(Role.ADMIN, Role.MEMBER, "/kb reindex 用原文件重建索引", shared=Role.SUPERUSER),
     Action.KB_LOAD: Rule(Role.SUPERUSER, Role.SUPERUSER, "/kb load 载入服务器上 import 目录的文件"),
     Action.KB_USE: Rule(None, Role.MEMBER, "/kb use 群号 私聊里查那个群的资料"),
+    # It shows raw candidates, and a whole test set keeps the machine busy.
+    Action.KB_TEST: Rule(
+        Role.ADMIN, Role.MEMBER, "/kb test [问题] 看会不会答、为什么，或测一个 CSV", shared=Role.ADMIN
+    ),
+    Action.KB_SOURCE: Rule(Role.MEMBER, Role.MEMBER, "/kb source 编号 看上一个回答的出处原文"),
     Action.MEMORY_STATUS: Rule(Role.MEMBER, Role.MEMBER, "/memory status 记忆状态"),
     Action.MEMORY_SHOW: Rule(Role.MEMBER, Role.MEMBER, "/memory show 最近的对话"),
     Action.MEMORY_COMPACT: Rule(Role.MEMBER, Role.MEMBER, "/memory compact 现在就总结"),
@@ -88,6 +97,9 @@ ROLES: Mapping[Action, Rule] = {
     Action.MEMORY_CLEAR_SHARED: Rule(Role.ADMIN, None, confirm=True),
     Action.MEMORY_COMPACT_SHARED: Rule(Role.ADMIN, None),
     Action.BOT_STATUS: Rule(Role.SUPERUSER, Role.SUPERUSER, "/bot status 机器人状态"),
+    Action.BOT_AUTO: Rule(Role.ADMIN, None, "/bot auto on|off|status 没叫我时也回答"),
+    # Whoever is disturbed may end it: a group is soonest rid of a noisy bot by throwing it out.
+    Action.BOT_QUIET: Rule(Role.MEMBER, None, "/bot quiet [时长] 先别主动回答"),
 }
 
 _NAMES: Mapping[Role, str] = {Role.ADMIN: "群管理员", Role.OWNER: "群主", Role.SUPERUSER: "机器人管理员"}

@@ -1,7 +1,8 @@
 """Every setting of the bot: typed, bounded, frozen, read once at start from the environment and one `.env` file.
 
-A name is the upper-case path of its field, sections joined by two underscores: `RETRIEVAL__TOP_K`. The environment
-beats the file. A name that is nobody's stops the start, so that a misspelt key never silently means its default.
+A name is the upper-case path of its field, sections joined by two underscores: `RETRIEVAL__SUBMIT_TOP_K`. The
+environment beats the file. A name that is nobody's stops the start, so that a misspelt key never silently means its
+default.
 """
 
 import difflib
@@ -118,9 +119,49 @@ class KnowledgeSettings(Section):
 
 
 class RetrievalSettings(Section):
-    """How many passages an answer may rest on."""
+    """How many candidates each stage passes on, and what the gate demands of them."""
 
-    top_k: int = Field(5, ge=1, le=20, description="一个回答最多参考几段资料")
+    recall_top_k: int = Field(30, ge=10, le=50, description="向量和字词各先找出多少段候选")
+    rerank_top_k: int = Field(8, ge=1, le=50, description="最好的多少段候选交给重排")
+    submit_top_k: int = Field(5, ge=1, le=20, description="一个回答最多参考几段资料")
+    min_vector_similarity: float | None = Field(None, ge=-1, le=1, description="向量相似度下限；留空按向量模型自动定")
+    min_rerank_score: float | None = Field(None, ge=0, le=1, description="重排得分下限；留空用重排模型校准好的值")
+    min_qualified_count: int = Field(1, ge=1, le=10, description="至少几段资料过关才作答")
+    max_reference_chars: int = Field(4000, ge=500, le=32000, description="一个回答参考的资料合计最多多少字")
+
+
+class RerankSettings(Section):
+    """Ordering candidates: the embedded model, or a rerank service."""
+
+    provider: Literal["local", "jina", "cohere", "siliconflow", "dashscope"] = Field(
+        "local", description="local 用自带模型，其余用对应服务的重排接口"
+    )
+    base_url: str = Field("", description="重排接口的完整地址；留空用该服务的官方地址")
+    api_key: SecretStr = Field(SecretStr(""), description="重排服务的密钥；provider 不是 local 时必填")
+    model: str = Field("", description="重排模型名；provider 不是 local 时必填")
+    timeout_s: float = Field(5, ge=0.5, le=60, description="一次重排最多等几秒")
+
+    @model_validator(mode="after")
+    def _service_needs_key(self) -> "RerankSettings":
+        if self.provider != "local" and not (self.api_key.get_secret_value() and self.model):
+            raise ValueError(f"RERANK__PROVIDER={self.provider} 时要填 RERANK__API_KEY 和 RERANK__MODEL")
+        if self.base_url and not self.base_url.startswith(("http://", "https://")):
+            raise ValueError("RERANK__BASE_URL 要以 http:// 或 https:// 开头")
+        return self
+
+
+class AnswerSettings(Section):
+    """What an answer may rest on besides the group's documents."""
+
+    general_knowledge: bool = Field(False, description="资料里没有时，是否让模型凭常识回答（会注明不是出自资料）")
+
+
+class ProactiveSettings(Section):
+    """Answering what the bot was not asked; each group switches it on for itself with /bot auto on."""
+
+    per_hour: int = Field(6, ge=1, le=60, description="没被叫到时，每群每小时最多主动回答几次")
+    quiet_s: int = Field(120, ge=0, le=3600, description="两个人正在对话时，停多少秒才算说完")
+    delay_s: float = Field(8, ge=0, le=60, description="先等多少秒，没有人接话才主动回答；实际前后浮动四分之一")
 
 
 class MemorySettings(Section):
@@ -166,6 +207,9 @@ class Settings(Section):
     session: SessionSettings = SessionSettings.model_construct()
     knowledge: KnowledgeSettings = KnowledgeSettings.model_construct()
     retrieval: RetrievalSettings = RetrievalSettings.model_construct()
+    rerank: RerankSettings = RerankSettings.model_construct()
+    answer: AnswerSettings = AnswerSettings.model_construct()
+    proactive: ProactiveSettings = ProactiveSettings.model_construct()
     memory: MemorySettings = MemorySettings.model_construct()
     send: SendSettings = SendSettings.model_construct()
 
@@ -256,6 +300,7 @@ _REASONS = {
     "int_parsing": "要填整数",
     "int_from_float": "要填整数",
     "float_parsing": "要填数字",
+    "bool_parsing": "要填 true 或 false",
     "literal_error": "只能是 {expected}",
     "enum": "只能是 {expected}",
     "extra_forbidden": "没有这个设置",

@@ -8,7 +8,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, SystemMessage, message_to_dict, messages_from_dict
 
 from services.errors import HistoryError
-from services.records.conversations import ConversationRecords
+from services.records.conversations import ConversationRecords, Source
 
 # What the prompt may hold of the history, in characters; about 8,000 tokens of Chinese. Nothing is deleted for it.
 _PROMPT_BUDGET = 8_000
@@ -20,6 +20,7 @@ class TurnHistory(BaseChatMessageHistory):
     """The history of one turn of one session.
 
     `stored` tells whether the turn was really written: RunnableWithMessageHistory only logs a failure to store.
+    `sources` are set before the turn ends, and are stored with it.
     """
 
     def __init__(self, records: ConversationRecords, session_id: str, turn_id: int) -> None:
@@ -27,6 +28,7 @@ class TurnHistory(BaseChatMessageHistory):
         self._session_id = session_id
         self._turn_id = turn_id
         self.stored = False
+        self.sources: Sequence[Source] = ()
 
     async def aget_messages(self) -> list[BaseMessage]:
         """What the model is shown: summaries, and as many of the latest messages as the budget holds."""
@@ -38,7 +40,8 @@ class TurnHistory(BaseChatMessageHistory):
         """Store the finished turn. Raises `HistoryError` when called twice."""
         if self.stored:
             raise HistoryError("这一轮对话已经记过了。", f"turn {self._turn_id}")
-        await self._records.complete(self._turn_id, messages[-1].text, [message_to_dict(item) for item in messages])
+        stored = [message_to_dict(item) for item in messages]
+        await self._records.complete(self._turn_id, messages[-1].text, stored, self.sources)
         self.stored = True
 
     @property

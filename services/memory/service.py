@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import weakref
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from services.errors import HistoryError, ModelError
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
 from services.memory.history import TurnHistory, as_text
-from services.records.conversations import ConversationRecords
+from services.records.conversations import ConversationRecords, Source
 from services.records.tables import HistoryRecord, TurnState
 from services.settings import MemorySettings
 
@@ -54,8 +54,9 @@ class Turn:
     question: str
     history: TurnHistory
 
-    async def complete(self, answer: str) -> None:
+    async def complete(self, answer: str, sources: Sequence[Source] = ()) -> None:
         """Store the exchange."""
+        self.history.sources = sources
         await self.history.aadd_messages([HumanMessage(self.question), AIMessage(answer)])
 
 
@@ -105,7 +106,7 @@ class MemoryService:
                 yield turn
             finally:
                 if not turn.history.stored:
-                    await asyncio.shield(self._records.fail(turn_id))
+                    await asyncio.shield(self._records.fail(turn_id, turn.history.sources))
 
     def tidy(self, session_id: str) -> None:
         """Summarise in the background if the history has grown too long. Call it after the reply was sent."""
@@ -127,6 +128,10 @@ class MemoryService:
         """The specification's light history: the last messages as spoken, without summaries."""
         turns = await self._records.recent(session_id, max(1, self._rules.recent_shown // 2))
         return [Exchange(turn.user_id, turn.question, turn.answer, turn.state == TurnState.FAILED) for turn in turns]
+
+    async def sources(self, session_id: str) -> list[Source]:
+        """What the numbers in the last reply that had any name, until the conversation is cleared."""
+        return await self._records.sources(session_id)
 
     async def summary(self, session_id: str) -> str:
         """The summaries in the working history, as text; empty when there are none."""

@@ -1,7 +1,7 @@
 """The log of turns, the working history, and each session's standing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
@@ -18,6 +18,21 @@ class ConversationTotals:
     turns: int
     failed: int
     history: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a number 〔n〕 in an answer names: chunks `first_ordinal` to `last_ordinal` of a build of a document.
+
+    `place` is what the list of sources shows. The text is not kept: it belongs to the document, and goes with it.
+    """
+
+    number: int
+    place: str
+    document_number: int = 0
+    build_id: str = ""
+    first_ordinal: int = 0
+    last_ordinal: int = 0
 
 
 class ConversationRecords:
@@ -43,13 +58,15 @@ class ConversationRecords:
             )
             return added.scalar_one()
 
-    async def complete(self, turn_id: int, answer: str, messages: Sequence[Mapping[str, Any]]) -> None:
+    async def complete(
+        self, turn_id: int, answer: str, messages: Sequence[Mapping[str, Any]], sources: Sequence[Source] = ()
+    ) -> None:
         """Write down the answer and append the turn's messages to the working history, in one step."""
         async with self._database.writing() as session:
             ended = await session.execute(
                 update(TurnRecord)
                 .where(TurnRecord.id == turn_id)
-                .values(answer=answer, state=TurnState.ANSWERED, ended_at=now())
+                .values(answer=answer, state=TurnState.ANSWERED, ended_at=now(), sources=_stored(sources))
                 .returning(TurnRecord.session_id)
             )
             session_id = ended.scalar_one()
@@ -63,13 +80,16 @@ class ConversationRecords:
                     )
                 )
 
-    async def fail(self, turn_id: int) -> None:
-        """The question stays in the log, marked as failed; the working history never knew it."""
+    async def fail(self, turn_id: int, sources: Sequence[Source] = ()) -> None:
+        """The question stays in the log, marked as failed; the working history never knew it.
+
+        `sources` are those of the excerpt that was shown instead of an answer.
+        """
         async with self._database.writing() as session:
             await session.execute(
                 update(TurnRecord)
                 .where(TurnRecord.id == turn_id, TurnRecord.state == TurnState.PENDING)
-                .values(state=TurnState.FAILED, ended_at=now())
+                .values(state=TurnState.FAILED, ended_at=now(), sources=_stored(sources))
             )
 
     async def fail_interrupted(self) -> int:
@@ -151,6 +171,21 @@ class ConversationRecords:
             )
             return list(found)[::-1]
 
+    async def sources(self, session_id: str) -> list[Source]:
+        """What the last reply that cited something cited, unless that is forgotten."""
+        async with self._database.reading() as session:
+            found = await session.scalar(
+                select(TurnRecord.sources)
+                .where(
+                    TurnRecord.session_id == session_id,
+                    TurnRecord.id > _forgotten(session_id),
+                    TurnRecord.sources.is_not(None),
+                )
+                .order_by(TurnRecord.id.desc())
+                .limit(1)
+            )
+            return [Source(**item) for item in found or []]
+
     async def totals(self, session_id: str) -> ConversationTotals:
         """Counts over what is not forgotten."""
         async with self._database.reading() as session:
@@ -175,6 +210,10 @@ class ConversationRecords:
         """Choose the group whose files a private chat asks."""
         async with self._database.writing() as session:
             (await _conversation(session, session_id)).knowledge_group_id = group_id
+
+
+def _stored(sources: Sequence[Source]) -> list[dict[str, Any]] | None:
+    return [asdict(source) for source in sources] or None
 
 
 def _forgotten(session_id: str) -> Any:

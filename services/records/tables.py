@@ -136,7 +136,10 @@ class TurnState(StrEnum):
 
 
 class TurnRecord(Base):
-    """The append-only log: a question, who asked it, and what was answered. Nothing ever edits the texts."""
+    """The append-only log: a question, who asked it, and what was answered. Nothing ever edits the texts.
+
+    `sources` says which passages the numbers in the answer name, never what stands there; None where it cites nothing.
+    """
 
     __tablename__ = "turns"
 
@@ -148,6 +151,7 @@ class TurnRecord(Base):
     state: Mapped[TurnState] = mapped_column(String(16))
     asked_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
+    sources: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class HistoryRecord(Base):
@@ -167,3 +171,49 @@ class HistoryRecord(Base):
     session_id: Mapped[str] = mapped_column(String(64))
     position: Mapped[int]
     message: Mapped[dict[str, Any]]
+
+
+class GroupRecord(Base):
+    """What a group chose: whether the bot also answers what it was not asked, and until when it shall be quiet."""
+
+    __tablename__ = "groups"
+
+    group_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    auto: Mapped[bool] = mapped_column(default=False)
+    quiet_until: Mapped[datetime | None]
+
+
+class UnaskedAnswerRecord(Base):
+    """A question that the bot took up without being asked; the row goes after a day.
+
+    `message_id` is the question, `text` its normalised form, `build_id` and the ordinals its first reference.
+    `fruitless`: nothing was worth saying. `objected`: somebody did not want the answer.
+    """
+
+    __tablename__ = "unasked_answers"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    group_id: Mapped[int] = mapped_column(BigInteger, index=True)
+    message_id: Mapped[int] = mapped_column(BigInteger)
+    collection: Mapped[str] = mapped_column(String(64))
+    text: Mapped[str] = mapped_column(Text)
+    build_id: Mapped[str] = mapped_column(String(64))
+    first_ordinal: Mapped[int]
+    last_ordinal: Mapped[int]
+    rerank_score: Mapped[float]
+    fruitless: Mapped[bool] = mapped_column(default=False)
+    objected: Mapped[bool] = mapped_column(default=False)
+    answered_at: Mapped[datetime]
+
+
+class GateFeedbackRecord(Base):
+    """Whether an answer that the gate let through with `rerank_score` was of use to people."""
+
+    __tablename__ = "gate_feedback"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    collection: Mapped[str] = mapped_column(String(64), index=True)
+    rerank_score: Mapped[float]
+    helpful: Mapped[bool]
+    created_at: Mapped[datetime]
+    source: Mapped[str] = mapped_column(String(16))

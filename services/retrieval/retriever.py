@@ -1,101 +1,247 @@
-"""The one way to search a knowledge base: only visible passages of the asked collection come out."""
+"""The one way to search a knowledge base.
+
+build_query ─► recall ─► fuse ─► rerank ─► gate ─► approved references
+                 ▲                          │
+                 └──── expand, once ◄── not enough
+"""
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from services.embeddings.models import EmbeddingModel
-from services.errors import EmbeddingError
-from services.index.models import SearchIndex, SearchRequest
+from services.errors import EmbeddingError, RerankError
+from services.index.models import SearchIndex, SearchRequest, SearchResult
 from services.records.documents import DocumentRecords
+from services.records.groups import GateFeedback, GateFeedbackRecords
 from services.records.tables import DocumentRecord
-from services.retrieval.models import Candidate, Reference, Retrieval, RetrievalStatus
-from services.retrieval.rank import rank, term_weights
+from services.retrieval.calibration import calibrated
+from services.retrieval.expansion import QueryExpansion
+from services.retrieval.features import Evidence
+from services.retrieval.fuse import QuestionWords, fuse, weigh
+from services.retrieval.gate import GateRules, judge
+from services.retrieval.models import (
+    Candidate,
+    Question,
+    Reference,
+    Retrieval,
+    RetrievalMetrics,
+    RetrievalStatus,
+    Strictness,
+    Verdict,
+)
+from services.retrieval.passages import join, joined_text, reference, select, spread
+from services.retrieval.query import Query, build_query
+from services.retrieval.rerank import Reranker
+from services.settings import RetrievalSettings
 
 log = logging.getLogger(__name__)
 
-# Candidates of each channel; the gate and the ranking choose among them.
-_RECALL = 20
 _NEAREST = 3
-# A message longer than this is not a question but a paste; its beginning says what it is about.
-_MAX_QUESTION_CHARS = 1000
+# A model is asked for synonyms only where the best candidate comes this near: not for greetings.
+_NEAR_MISS = 0.1
+_REACH = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Recall:
+    """What the index found that the asked collection may show, with the documents it belongs to."""
+
+    result: SearchResult
+    documents: Mapping[str, DocumentRecord]
+    hidden: set[str]
+    vector: list[float] | None
+    feedback: Sequence[GateFeedback]
+    warning: str
 
 
 class Retriever:
     """Searches by meaning and by words, ranks, and lets through what the gate accepts."""
 
-    def __init__(self, records: DocumentRecords, index: SearchIndex, embedding: EmbeddingModel) -> None:
+    def __init__(
+        self,
+        records: DocumentRecords,
+        index: SearchIndex,
+        embedding: EmbeddingModel,
+        reranker: Reranker,
+        expansion: QueryExpansion,
+        feedback: GateFeedbackRecords,
+        settings: RetrievalSettings,
+    ) -> None:
         self._records = records
         self._index = index
         self._embedding = embedding
+        self._reranker = reranker
+        self._expansion = expansion
+        self._feedback = feedback
+        self._settings = settings
 
-    async def retrieve(self, collection: str, question: str, top_k: int) -> Retrieval:
-        """The best `top_k` passages of one collection for a question.
+    async def retrieve(
+        self,
+        collection: str,
+        question: Question,
+        *,
+        strictness: Strictness = Strictness.ASKED,
+        expand: bool = True,
+    ) -> Retrieval:
+        """The approved passages of one collection for a question, and why the others are not approved.
 
-        When the embedding service fails the search goes on by words alone and says so. Raises `SearchIndexError`.
+        When the embedding service fails the search goes on by words alone and says so; when a rerank service fails
+        nothing is approved and the warning says so. Raises `SearchIndexError`.
         """
-        question = question[:_MAX_QUESTION_CHARS]
-        (vector, degraded), hidden = await asyncio.gather(
-            self._embed(question), self._records.hidden_builds(collection)
-        )
-        request = SearchRequest(
-            collection=collection,
-            text=question,
-            space=self._embedding.fingerprint,
-            vector=vector,
-            limit=_RECALL,
-            hidden_builds=hidden,
-        )
-        result = await self._index.search(request)
-        ranked = rank(question, result, self._embedding.scale)
-        documents = await self._records.visible(collection, {item.hit.chunk.build_id for item in ranked})
-        candidates = [item for item in ranked if item.hit.chunk.build_id in documents]
-        accepted = [item for item in candidates if item.accepted][:top_k]
-        return Retrieval(
-            status=_status(candidates, accepted) if result.chunk_count else RetrievalStatus.EMPTY,
-            references=tuple(_reference(number, item, documents) for number, item in enumerate(accepted, start=1)),
-            nearest=tuple(dict.fromkeys(documents[item.hit.chunk.build_id].name for item in candidates))[:_NEAREST],
-            candidates=tuple(candidates),
-            term_weights=term_weights(result.document_frequency, result.chunk_count),
-            degraded=degraded,
-        )
+        query = build_query(question)
+        recall = await self._recall(collection, query)
+        found = await self._judge(collection, query, recall, strictness)
+        if not expand or found.status not in (RetrievalStatus.LOW_CONFIDENCE, RetrievalStatus.NO_RECALL):
+            return found
+        near = (found.metrics.max_rerank_score or 0.0) >= _NEAR_MISS
+        words = await self._expansion.words(collection, query, recall.hidden, ask_model=near)
+        if not words:
+            return found
+        query = query.with_words(words)
+        second = await self._judge(collection, query, await self._recall(collection, query), strictness)
+        chosen = second if second.status is RetrievalStatus.USABLE else found
+        return replace(chosen, expansions=tuple(words))
 
     async def search(self, collection: str, words: str, limit: int) -> tuple[Reference, ...]:
         """Passages for a look-up by hand, best first, whether or not the gate would let them into an answer."""
-        found = await self.retrieve(collection, words, limit)
-        documents = await self._records.visible(collection, {item.hit.chunk.build_id for item in found.candidates})
-        best = [
-            item
-            for item in found.candidates
-            if (item.accepted or item.coverage > 0) and item.hit.chunk.build_id in documents
-        ][:limit]
-        return tuple(_reference(number, item, documents) for number, item in enumerate(best, start=1))
+        query = build_query(Question(words))
+        recall = await self._recall(collection, query)
+        weights = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
+        best = [item for item in fuse(weights, recall.result, self._embedding.scale) if item.coverage > 0][:limit]
+        return tuple(
+            reference(
+                number,
+                recall.documents[item.hit.chunk.build_id],
+                item.hit.chunk,
+                item.hit.chunk.text,
+                item.fused,
+                item.hit.chunk.ordinal,
+            )
+            for number, item in enumerate(best, start=1)
+        )
 
-    async def _embed(self, question: str) -> tuple[list[float] | None, str]:
+    async def passage(self, collection: str, build_id: str, first_ordinal: int, last_ordinal: int) -> Reference | None:
+        """A passage that was cited before; None when its document is gone or has a newer version by now."""
+        documents = await self._records.visible(collection, {build_id})
+        if build_id not in documents:
+            return None
+        count = last_ordinal - first_ordinal + 1
+        chunks = await self._index.chunks(collection, build_id, first_ordinal, count)
+        if [chunk.ordinal for chunk in chunks] != list(range(first_ordinal, last_ordinal + 1)):
+            return None
+        return reference(1, documents[build_id], chunks[0], joined_text(chunks), 0.0, last_ordinal)
+
+    # -- the stages ---------------------------------------------------------------------------------------------------
+
+    async def _recall(self, collection: str, query: Query) -> _Recall:
+        (vector, warning), hidden, feedback = await asyncio.gather(
+            self._embed(query.text), self._records.hidden_builds(collection), self._feedback.all(collection)
+        )
+        request = SearchRequest(
+            collection=collection,
+            text=query.text,
+            space=self._embedding.fingerprint,
+            vector=vector,
+            limit=self._settings.recall_top_k,
+            hidden_builds=hidden,
+        )
+        result = await self._index.search(request)
+        # The specification's source_scope_valid: a candidate that is not a visible build of this very collection does
+        # not exist, whatever the index says of it.
+        documents = await self._records.visible(collection, {hit.chunk.build_id for hit in result.hits})
+        hits = tuple(hit for hit in result.hits if hit.chunk.build_id in documents)
+        return _Recall(replace(result, hits=hits), documents, set(hidden), vector, feedback, warning)
+
+    async def _judge(self, collection: str, query: Query, recall: _Recall, strictness: Strictness) -> Retrieval:
+        words = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
+        fused = fuse(words, recall.result, self._embedding.scale)
+        best = spread(fused, self._settings.rerank_top_k)
+        chosen = {item.hit.chunk.chunk_id for item in best}
+        others = [item for item in fused if item.hit.chunk.chunk_id not in chosen]
+        found = Retrieval(
+            status=RetrievalStatus.NO_RECALL,
+            nearest=_names(fused, recall.documents),
+            candidates=tuple(fused),
+            metrics=_metrics(fused),
+            term_weights=words.weights,
+            threshold=calibrated(self._threshold(strictness), recall.feedback),
+            chunk_count=recall.result.chunk_count,
+            warning=recall.warning,
+        )
+        if not fused:
+            return found
         try:
-            return await self._embedding.embeddings.aembed_query(question), ""
+            scores = await self._reranker.scores(_evidence(query, words, fused, recall), best)
+        except RerankError as error:
+            log.warning("reranking failed: %s", error)
+            warning = f"{recall.warning}{error.user_message}"
+            return replace(found, status=RetrievalStatus.RERANK_FAILED, warning=warning)
+        scored = [replace(item, rerank_score=score) for item, score in zip(best, scores, strict=True)]
+        rules = GateRules(
+            min_vector_similarity=self._min_similarity(),
+            min_rerank_score=found.threshold,
+            min_qualified_count=self._settings.min_qualified_count,
+        )
+        judged = select(judge([*scored, *others], rules), self._settings.submit_top_k)
+        approved = [item for item in judged if item.verdict is Verdict.APPROVED]
+        return replace(
+            found,
+            status=RetrievalStatus.USABLE if approved else RetrievalStatus.LOW_CONFIDENCE,
+            references=tuple(await self._references(collection, approved, recall.documents)),
+            nearest=_names(judged, recall.documents),
+            candidates=tuple(judged),
+            metrics=replace(
+                found.metrics,
+                rerank_count=len(scores),
+                approved_count=len(approved),
+                max_rerank_score=max(scores),
+            ),
+        )
+
+    async def _references(
+        self, collection: str, approved: Sequence[Candidate], documents: Mapping[str, DocumentRecord]
+    ) -> list[Reference]:
+        if not approved:
+            return []
+        places = [(item.hit.chunk.build_id, item.hit.chunk.ordinal) for item in approved]
+        around = await self._index.around(collection, places, _REACH)
+        return join(approved, around, documents, self._settings.max_reference_chars)
+
+    def _threshold(self, strictness: Strictness) -> float:
+        own = self._reranker.thresholds
+        asked = self._settings.min_rerank_score
+        if asked is None:
+            return own[strictness]
+        return asked if strictness is Strictness.ASKED else max(asked, own[strictness])
+
+    def _min_similarity(self) -> float:
+        return -1.0 if self._settings.min_vector_similarity is None else self._settings.min_vector_similarity
+
+    async def _embed(self, text: str) -> tuple[list[float] | None, str]:
+        try:
+            return await self._embedding.embeddings.aembed_query(text), ""
         except EmbeddingError as error:
             log.warning("searching by words alone: %s", error)
             return None, f"{error.user_message}这次只按字词查找。"
 
 
-def _status(candidates: list[Candidate], accepted: list[Candidate]) -> RetrievalStatus:
-    if accepted:
-        return RetrievalStatus.USABLE
-    return RetrievalStatus.LOW_CONFIDENCE if candidates else RetrievalStatus.NO_RECALL
-
-
-def _reference(number: int, candidate: Candidate, documents: Mapping[str, DocumentRecord]) -> Reference:
-    chunk = candidate.hit.chunk
-    document = documents[chunk.build_id]
-    page = chunk.metadata.get("page")
-    return Reference(
-        number=number,
-        document_number=document.number,
-        name=document.name,
-        version=document.version,
-        page=page if isinstance(page, int) and page > 0 else None,
-        heading=str(chunk.metadata.get("heading", "")),
-        text=chunk.text,
-        score=candidate.score,
+def _evidence(query: Query, words: QuestionWords, fused: Sequence[Candidate], recall: _Recall) -> Evidence:
+    return Evidence(
+        text=query.text,
+        words=words,
+        recalled=fused,
+        vector=recall.vector,
+        topic=recall.result.topic,
+        cohesion=recall.result.cohesion,
     )
+
+
+def _names(candidates: Sequence[Candidate], documents: Mapping[str, DocumentRecord]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(documents[item.hit.chunk.build_id].name for item in candidates))[:_NEAREST]
+
+
+def _metrics(recalled: Sequence[Candidate]) -> RetrievalMetrics:
+    similarities = [item.hit.cosine for item in recalled if item.hit.cosine is not None]
+    return RetrievalMetrics(recall_count=len(recalled), max_vector_similarity=max(similarities, default=None))

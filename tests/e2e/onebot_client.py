@@ -326,6 +326,17 @@ class OneBotClient:
             data |= {"group_id": message.group_id, "operator_id": operator_id or message.user_id}
             await self.send_event(self._event("notice", notice_type="group_recall", **data))
 
+    async def react(self, user_id: int, message_id: int, emoji_id: str, *, on: bool = True) -> None:
+        """Somebody puts an emoji on a group message, or takes it off. go-cqhttp does not tell of it."""
+        group_id = self.world.messages[message_id].group_id
+        data: dict[str, Any] = {"group_id": group_id, "message_id": message_id}
+        if self.dialect.reaction == "set_msg_emoji_like":
+            data |= {"user_id": user_id, "likes": [{"emoji_id": emoji_id, "count": 1}], "is_add": on}
+            await self.send_event(self._event("notice", notice_type="group_msg_emoji_like", **data))
+        elif self.dialect.reaction == "set_group_reaction":
+            data |= {"operator_id": user_id, "code": emoji_id, "count": 1, "sub_type": "add" if on else "remove"}
+            await self.send_event(self._event("notice", notice_type="reaction", **data))
+
     def message_event(self, message: Message) -> dict[str, Any]:
         """The event of a message, for `send_event`: for example to deliver the same one twice."""
         raw = cq_code.encode(message.segments)

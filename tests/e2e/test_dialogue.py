@@ -161,9 +161,44 @@ async def test_written_answer_cites_what_it_used(
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
     assert "出差住宿" in messages[1]["content"]
     assert "〔1〕" not in messages[2]["content"]
+    await client.group_message(GROUP, ASKER, "/kb source 1")
+    passage = await client.wait_sent("〔1〕报销.md")
+    assert "第 1 版" in passage.text
+    assert "出差住宿每天不超过 350 元" in passage.text
+    await client.group_message(GROUP, ASKER, "／知识库 出处 〔9〕")
+    await client.wait_sent("没有〔9〕")
+    await client.group_message(GROUP, 10003, "/kb source 1")
+    await client.wait_sent("没有出处")
+
     model_server.reply = "没有标出处的回答"
     await client.group_message(GROUP, ASKER, "出差住宿每天能报多少钱？", at_bot=True)
-    assert "可以对照" in (await client.wait_sent("没有标出处的回答")).text
+    assert (await client.wait_sent("没有标出处的回答")).text.endswith("（回答没有标明出处，请自行核对）")
+    model_server.reply = "住宿每天最多 900 元[1]。"
+    await client.group_message(GROUP, ASKER, "出差住宿每天能报多少钱？", at_bot=True)
+    assert "900 元〔1〕（未核实）。" in (await client.wait_sent("900")).text
+
+    await bot.restart()
+    client = await client_factory(bot)
+    await client.group_message(GROUP, ASKER, "/kb source 1")
+    assert "350 元" in (await client.wait_sent("〔1〕报销.md")).text
+    await client.upload_group_file(GROUP, ASKER, "报销.md", evil.replace("350", "400").encode())
+    await client.wait_sent("已更新", timeout=20)
+    await client.group_message(GROUP, ASKER, "/kb source 1")
+    await client.wait_sent("这份资料已被删除或更新")
+
+
+async def test_general_knowledge_is_labelled(
+    bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer
+) -> None:
+    bot = await bot_factory(ANSWER__GENERAL_KNOWLEDGE="true")
+    client = await client_factory(bot)
+    await client.upload_group_file(GROUP, ASKER, "报销.md", RULES.encode())
+    await client.wait_sent("已入库", timeout=20)
+    model_server.reply = "光速约每秒 30 万公里[1]。"
+    await client.group_message(GROUP, ASKER, "qwerty zxcvbn", at_bot=True)
+    label = "（资料里没有，以下是通用知识，不是出自群文件，请自行核实）"
+    assert (await client.wait_sent("光速")).text == f"{label}\n光速约每秒 30 万公里。"
+    assert "350" not in model_server.prompts()[-1]
 
 
 async def test_order_and_parallelism(
@@ -189,12 +224,14 @@ async def test_long_answers_and_refused_sends(
 ) -> None:
     bot = await bot_factory()
     client = await client_factory(bot)
+    # So long an answer without a document behind it says so.
+    mark = "\n\n（回答没有标明出处，请自行核对）"
     model_server.reply = "一句话。" * 1000
     await client.group_message(GROUP, ASKER, "长", at_bot=True)
     head = await client.wait_sent("合并转发")
     assert head.reply_id is not None
     forward = await client.wait_sent(lambda sent: sent.kind == "forward")
-    assert "".join(node.text for node in forward.nodes) == model_server.reply
+    assert "".join(node.text for node in forward.nodes) == model_server.reply + mark
     assert all(len(node.text) <= 1000 for node in forward.nodes)
 
     client.fail("send_group_forward_msg", message="风控")
@@ -202,13 +239,13 @@ async def test_long_answers_and_refused_sends(
     pieces: list[Sent] = []
     while len("".join(sent.text for sent in pieces)) < 4000:
         pieces.append(await client.wait_sent("一句话。", timeout=30))
-    assert "".join(sent.text for sent in pieces) == model_server.reply
+    assert "".join(sent.text for sent in pieces) == model_server.reply + mark
     client.restore()
 
     model_server.reply = "很长。" * 4000
     await client.group_message(GROUP, ASKER, "更长", at_bot=True)
     file = await client.wait_sent(lambda sent: sent.kind == "file")
-    assert file.content == model_server.reply.encode()
+    assert file.content == (model_server.reply + mark).encode()
     await client.wait_sent("回答.txt")
 
     # Sent, but confirmed too late: never a second time.

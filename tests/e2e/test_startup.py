@@ -38,8 +38,8 @@ def _refusal(bot: BotProcess, code: int) -> str:
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("RETRIEVAL__TOPK=5", ("empty.env", "RETRIEVAL__TOPK", "RETRIEVAL__TOP_K")),
-        ("RETRIEVAL__TOP_K=0", ("RETRIEVAL__TOP_K", "不能小于 1")),
+        ("RETRIEVAL__SUBMIT_TOPK=5", ("empty.env", "RETRIEVAL__SUBMIT_TOPK", "RETRIEVAL__SUBMIT_TOP_K")),
+        ("RETRIEVAL__SUBMIT_TOP_K=0", ("RETRIEVAL__SUBMIT_TOP_K", "不能小于 1")),
         ("KNOWLEDGE__UPLOAD_ROLE=boss", ("KNOWLEDGE__UPLOAD_ROLE", "member、admin、owner")),
         ("SUPERUSERS=张三", ("SUPERUSERS", "张三")),
     ],
@@ -56,7 +56,7 @@ async def test_wrong_line_in_the_settings_file(line: str, named: tuple[str, ...]
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"RETREIVAL__TOP_K": "5"}, ("环境变量", "RETREIVAL__TOP_K", "RETRIEVAL__TOP_K")),
+        ({"RETREIVAL__SUBMIT_TOP_K": "5"}, ("环境变量", "RETREIVAL__SUBMIT_TOP_K", "RETRIEVAL__SUBMIT_TOP_K")),
         ({"MEMORY__MAX_HISTORY": "5"}, ("环境变量", "MEMORY__MAX_HISTORY")),
         ({"MEMORY__MAX_HISTORY_MESSAGES": "100000"}, ("MEMORY__MAX_HISTORY_MESSAGES", "不能大于 200")),
         ({"PORT": "http"}, ("PORT", "整数")),

@@ -1,9 +1,11 @@
 """Answers and outcomes as people read them."""
 
-from plugins._messages import answer_text, ingest_text
+from plugins._messages import answer_text, ingest_text, passage_text
 from plugins._subcommands import split_subcommand
-from services.answering.models import Answer, AnswerKind, Source
+from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.knowledge.models import IngestResult, IngestStatus
+from services.records.conversations import Source
+from services.retrieval.models import Reference
 from services.roles import Action
 
 SOURCES = (Source(1, "制度.pdf 第3页"),)
@@ -15,9 +17,22 @@ def test_sources_come_last() -> None:
     assert answer_text(answer) == "可以〔1〕。\n\n（注意）\n\n〔1〕制度.pdf 第3页"
 
 
-def test_sources_that_nothing_cites_are_for_comparison() -> None:
-    answer = Answer(AnswerKind.WRITTEN, "可以。", SOURCES, cited=False)
-    assert answer_text(answer) == "可以。\n\n回答没有标明出处，可以对照：\n〔1〕制度.pdf 第3页"
+def test_an_answer_without_sources_has_no_list() -> None:
+    answer = Answer(AnswerKind.WRITTEN, "可以。", notice="（回答没有标明出处，请自行核对）")
+    assert answer_text(answer) == "可以。\n\n（回答没有标明出处，请自行核对）"
+
+
+def test_a_cited_passage_is_shown_whole() -> None:
+    reference = Reference(1, 4, "制度.pdf", 2, 3, "", "第一段。\n第二段。" * 500, 0.0)
+    found = passage_text(CitedPassage(SourceStatus.FOUND, reference), 7)
+    assert found == f"〔7〕制度.pdf 第3页（第 2 版）\n\n{reference.text}"
+
+
+def test_a_passage_that_cannot_be_shown_says_why() -> None:
+    assert "已被删除或更新，重新问一次" in passage_text(CitedPassage(SourceStatus.GONE), 1)
+    assert "没有出处" in passage_text(CitedPassage(SourceStatus.UNKNOWN), 1)
+    several = passage_text(CitedPassage(SourceStatus.UNKNOWN, numbers=(1, 2)), 7)
+    assert several == "上一个有出处的回答里没有〔7〕，只有〔1〕〔2〕。"
 
 
 def test_a_failure_says_so_first() -> None:

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from services.errors import SettingsError
 from services.prompts import PROMPTS_DIRECTORY, load_prompts
 
-PROMPTS = ["persona", "rag/answer", "memory/summary"]
+PROMPTS = ["persona", "rag/answer", "rag/conversation", "rag/general", "memory/summary", "retrieval/expand"]
 ANSWER = {"persona": "你是群知。", "fence": "====", "context": "资料", "chat_history": [], "input": "问题"}
 
 
@@ -51,6 +51,12 @@ def test_the_shipped_prompts_load_and_fill() -> None:
     assert system.count("==边界==") == 3
     assert system.rstrip().endswith("==边界==\n资料\n==边界==")
     assert messages[-1].text == "问题"
+    values = {"persona": "你是群知。", "chat_history": history, "input": "问题"}
+    for template, mark in ((prompts.conversation, {"nothing": "【没有】"}), (prompts.general, {"chat": "【闲聊】"})):
+        messages = template.format_messages(**values | mark)
+        assert [message.type for message in messages] == ["system", "human", "ai", "human"]
+        assert messages[0].text.startswith("你是群知。")
+        assert all(messages[0].text.count(value) == 1 for value in mark.values())
     (summary,) = prompts.summary.format_messages(history_text="用户：你好")
     assert summary.text.rstrip().endswith("用户：你好")
 
@@ -107,7 +113,7 @@ def test_a_persona_is_its_system_text(directory: Path) -> None:
     assert refusal(directory) == "提示词文件 prompts/persona.yaml 里没有 system。"
 
 
-@pytest.mark.parametrize("name", ["rag/answer", "memory/summary"])
+@pytest.mark.parametrize("name", PROMPTS[1:])
 @pytest.mark.parametrize("text", ["{", "}", "{input", "input}", "{a.b}", "{0}", "{a[0]}"])
 def test_braces_that_do_not_pair(directory: Path, name: str, text: str) -> None:
     change(directory, name, system=text)

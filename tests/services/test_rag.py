@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,15 +16,34 @@ from services.database import open_database, sqlite_url
 from services.errors import ModelError, ModelTimeout, SearchIndexError
 from services.memory.history import TurnHistory
 from services.prompts import load_prompts
-from services.rag import RagAnswer, RagChain, format_references
-from services.records.conversations import ConversationRecords
-from services.records.documents import DocumentRecords
-from services.retrieval.models import Reference
+from services.rag import CHAT_MARK, NOTHING_MARK, Draft, RagChain, format_references
+from services.records.conversations import ConversationRecords, Source
+from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
+from services.retrieval.retriever import Retriever
+from services.settings import RetrievalSettings
 from tests.fakes.chat import ScriptedChatModel, chat_model
+from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
 
 GROUP, OTHER, SESSION = "group_1", "group_2", "group_1_2"
 FENCE = re.compile(r"====资料边界 [0-9a-f]{16}====")
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """A draft as it is, with its citation marks in another form."""
+
+    draft: Draft
+
+    @property
+    def text(self) -> str:
+        """What is remembered."""
+        return self.draft.text.replace("[1]", "〔1〕")
+
+    @property
+    def sources(self) -> list[Source]:
+        """One for each reference."""
+        return [Source(reference.number, reference.place) for reference in self.draft.retrieval.references]
 
 
 @dataclass
@@ -34,11 +54,24 @@ class World:
     conversations: ConversationRecords
     model: ScriptedChatModel
 
-    async def ask(self, question: str, *, top_k: int = 5, deadline_s: float = 10) -> tuple[RagAnswer, TurnHistory]:
+    @property
+    def retriever(self) -> Retriever:
+        """The retriever alone."""
+        return self.library.retriever_with(reranker=ScriptedReranker())
+
+    def chain(
+        self, *, submit_top_k: int = 5, deadline_s: float = 10, general_knowledge: bool = False
+    ) -> RagChain[Reviewed]:
+        """The chain, whose answers tell what the model wrote from what."""
+        settings = RetrievalSettings.model_validate({"submit_top_k": submit_top_k})
+        retriever = self.library.retriever_with(reranker=ScriptedReranker(), settings=settings)
+        model = chat_model(self.model, deadline_s)
+        return RagChain(retriever, model, load_prompts(), Reviewed, general_knowledge=general_knowledge)
+
+    async def ask(self, question: str, **settings: Any) -> tuple[Draft, TurnHistory]:
         """One turn."""
-        chain = RagChain(self.library.retriever, chat_model(self.model, deadline_s), load_prompts(), top_k)
         history = await self.history(question)
-        return await chain.answer(GROUP, question, history), history
+        return (await self.chain(**settings).answer(GROUP, Question(question), history)).draft, history
 
     async def history(self, question: str) -> TurnHistory:
         """The history as a turn sees it."""
@@ -52,17 +85,17 @@ class World:
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
-    library = Library(DocumentRecords(database))
+    library = Library(database)
     await library.add(GROUP, "差旅制度.pdf", ["住宿标准为每晚三百五十元，超出自理。"], page=3)
     await library.add(GROUP, "食堂通知.txt", ["食堂周一到周五供应午餐，周末休息。"])
     await library.add(OTHER, "别群.txt", ["住宿标准为每晚九百元，金丝雀。"])
-    yield World(library, ConversationRecords(database), ScriptedChatModel(reply="三百五十元〔1〕。"))
+    yield World(library, ConversationRecords(database), ScriptedChatModel(reply="三百五十元[1]。"))
     await database.close()
 
 
 async def test_the_prompt_holds_the_approved_passages_and_nothing_else(world: World) -> None:
     answer, history = await world.ask("住宿标准为每晚多少元")
-    assert (answer.text, answer.truncated) == ("三百五十元〔1〕。", False)
+    assert (answer.text, answer.truncated, answer.general) == ("三百五十元[1]。", False, False)
     ((system, question),) = world.model.prompts
     assert (system.type, question.type, question.text) == ("system", "human", "住宿标准为每晚多少元")
     assert load_prompts().persona in system.text
@@ -71,27 +104,82 @@ async def test_the_prompt_holds_the_approved_passages_and_nothing_else(world: Wo
     assert ("食堂周一到周五供应午餐，周末休息。" in approved) == ("食堂周一" in system.text)
     assert "金丝雀" not in system.text
     assert history.stored
+    # What is sent is remembered, not what the model wrote.
     assert await world.stored() == ["住宿标准为每晚多少元", "三百五十元〔1〕。"]
+    sources = [Source(reference.number, reference.place) for reference in answer.retrieval.references]
+    assert await world.conversations.sources(SESSION) == sources
 
 
 async def test_without_passages_the_model_is_told_so(world: World) -> None:
     answer, _ = await world.ask("qwerty zxcvbn")
     assert answer.retrieval.references == ()
+    assert not answer.general
     system = world.model.prompts[0][0].text
-    assert "（没有找到相关资料）" in system
-    assert "住宿" not in system
+    assert f"前后什么都不加：{NOTHING_MARK}\n" in system
+    assert CHAT_MARK not in system
+    for secret in ("住宿", "差旅", "食堂", "资料边界"):
+        assert secret not in system
 
 
-async def test_only_top_k_passages_are_shown(world: World) -> None:
+async def test_general_knowledge_is_asked_for_only_where_nothing_was_found(world: World) -> None:
+    answer, _ = await world.ask("qwerty zxcvbn", general_knowledge=True)
+    assert answer.general
+    assert CHAT_MARK in world.model.prompts[-1][0].text
+    assert "住宿" not in world.model.prompts[-1][0].text
+    answer, _ = await world.ask("住宿标准为每晚多少元", general_knowledge=True)
+    assert not answer.general
+    assert "资料〔1〕 差旅制度.pdf" in world.model.prompts[-1][0].text
+
+
+async def test_after_a_failed_reranking_nobody_says_that_nothing_was_found(world: World) -> None:
+    failed = Retrieval(RetrievalStatus.RERANK_FAILED, nearest=("差旅制度.pdf",), chunk_count=2, warning="重排断了。")
+    answer = await world.chain(general_knowledge=True).write(Question("住宿标准"), failed)
+    assert not answer.draft.general
+    assert NOTHING_MARK in world.model.prompts[-1][0].text
+    assert "差旅" not in world.model.prompts[-1][0].text
+
+
+async def test_writing_from_a_retrieval_at_hand_touches_no_memory(world: World) -> None:
+    await world.ask("食堂周末供应午餐吗")
+    retrieval = await world.retriever.retrieve(GROUP, Question("住宿标准为每晚多少元"))
+    before = await world.stored()
+    answer = await world.chain().write(Question("住宿标准为每晚多少元"), retrieval)
+    assert answer.text == "三百五十元〔1〕。"
+    assert [message.type for message in world.model.prompts[-1]] == ["system", "human"]
+    assert answer.draft.history == ()
+    assert await world.stored() == before
+
+
+async def test_what_was_quoted_is_part_of_the_question(world: World) -> None:
+    history = await world.history("x")
+    answer = await world.chain().answer(GROUP, Question("这个呢", "住宿标准为每晚多少元"), history)
+    assert answer.draft.retrieval.references
+    assert world.model.prompts[-1][-1].text == "这个呢\n（引用的消息：住宿标准为每晚多少元）"
+
+
+async def test_what_the_review_raises_leaves_nothing_behind(world: World) -> None:
+    def refuse(draft: Draft) -> Reviewed:
+        raise ModelError("不行。", draft.text)
+
+    chain = RagChain(world.retriever, chat_model(world.model), load_prompts(), refuse)
+    history = await world.history("住宿标准为每晚多少元")
+    with pytest.raises(ModelError):
+        await chain.answer(GROUP, Question("住宿标准为每晚多少元"), history)
+    assert not history.stored
+    assert await world.stored() == []
+
+
+async def test_only_so_many_passages_are_shown(world: World) -> None:
     await world.library.add(GROUP, "细则.txt", [f"住宿标准为每晚第{number}档。" for number in range(8)])
-    answer, _ = await world.ask("住宿标准为每晚", top_k=2)
+    answer, _ = await world.ask("住宿标准为每晚", submit_top_k=2)
     assert len(answer.retrieval.references) == 2
     assert re.findall(r"资料〔(\d+)〕", world.model.prompts[0][0].text) == ["1", "2"]
 
 
 async def test_the_history_is_passed_on(world: World) -> None:
     await world.ask("住宿标准为每晚多少元")
-    await world.ask("那食堂周末供应午餐吗")
+    answer, _ = await world.ask("那食堂周末供应午餐吗")
+    assert answer.history == ("住宿标准为每晚多少元", "三百五十元。")
     shown = world.model.prompts[1]
     assert [(message.type, message.text) for message in shown[1:]] == [
         ("human", "住宿标准为每晚多少元"),
@@ -168,9 +256,8 @@ def test_every_genuine_reference_begins_with_the_fence(parts: list[tuple[str, st
 async def test_a_model_that_fails_leaves_nothing_behind(world: World, reply: object) -> None:
     world.model.script = [reply]
     history = await world.history("住宿标准为每晚多少元")
-    chain = RagChain(world.library.retriever, chat_model(world.model), load_prompts(), 5)
     with pytest.raises(ModelError):
-        await chain.answer(GROUP, "住宿标准为每晚多少元", history)
+        await world.chain().answer(GROUP, Question("住宿标准为每晚多少元"), history)
     assert not history.stored
     assert await world.stored() == []
 

@@ -23,6 +23,8 @@ EXPECTED: dict[Action, tuple[str, str, str, str]] = {
     Action.KB_REINDEX: ("aos", "maos", "s", "s"),
     Action.KB_LOAD: ("s", "s", "s", "s"),
     Action.KB_USE: ("", "maos", "", "maos"),
+    Action.KB_TEST: ("aos", "maos", "aos", "aos"),
+    Action.KB_SOURCE: ("maos", "maos", "maos", "maos"),
     Action.MEMORY_STATUS: ("maos", "maos", "maos", "maos"),
     Action.MEMORY_SHOW: ("maos", "maos", "maos", "maos"),
     Action.MEMORY_COMPACT: ("maos", "maos", "maos", "maos"),
@@ -30,6 +32,8 @@ EXPECTED: dict[Action, tuple[str, str, str, str]] = {
     Action.MEMORY_CLEAR_SHARED: ("aos", "", "aos", ""),
     Action.MEMORY_COMPACT_SHARED: ("aos", "", "aos", ""),
     Action.BOT_STATUS: ("s", "s", "s", "s"),
+    Action.BOT_AUTO: ("aos", "", "aos", ""),
+    Action.BOT_QUIET: ("maos", "", "maos", ""),
 }
 LETTERS = {"m": Role.MEMBER, "a": Role.ADMIN, "o": Role.OWNER, "s": Role.SUPERUSER}
 COLUMNS = [(GROUP, False), (PRIVATE, False), (GROUP, True), (PRIVATE, True)]

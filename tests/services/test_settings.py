@@ -27,7 +27,15 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "KNOWLEDGE__MAX_FILE_MB": (20, 1, 200),
     "KNOWLEDGE__CHUNK_CHARS": (500, 100, 2000),
     "KNOWLEDGE__CHUNK_OVERLAP_CHARS": (50, 0, 500),
-    "RETRIEVAL__TOP_K": (5, 1, 20),
+    "RETRIEVAL__RECALL_TOP_K": (30, 10, 50),
+    "RETRIEVAL__RERANK_TOP_K": (8, 1, 50),
+    "RETRIEVAL__SUBMIT_TOP_K": (5, 1, 20),
+    "RETRIEVAL__MIN_QUALIFIED_COUNT": (1, 1, 10),
+    "RETRIEVAL__MAX_REFERENCE_CHARS": (4000, 500, 32000),
+    "RERANK__TIMEOUT_S": (5, 0.5, 60),
+    "PROACTIVE__PER_HOUR": (6, 1, 60),
+    "PROACTIVE__QUIET_S": (120, 0, 3600),
+    "PROACTIVE__DELAY_S": (8, 0, 60),
     "MEMORY__MAX_HISTORY_MESSAGES": (20, 2, 200),
     "MEMORY__SUMMARY_CHUNK_SIZE": (10, 2, 200),
     "MEMORY__SUMMARY_EVERY_MESSAGES": (0, 0, 1000),
@@ -35,7 +43,13 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "SEND__GROUP_INTERVAL_S": (1.5, 0, 60),
     "SEND__PER_MINUTE": (20, 0, 600),
 }
-FRACTIONS = {"API_TIMEOUT", "LLM__TIMEOUT_S", "SEND__GROUP_INTERVAL_S"}
+FRACTIONS = {"PROACTIVE__DELAY_S", "RERANK__TIMEOUT_S", "API_TIMEOUT", "LLM__TIMEOUT_S", "SEND__GROUP_INTERVAL_S"}
+# Numbers that are left to the product while nothing is set: the least and the greatest value.
+OPTIONAL: dict[str, tuple[float, float]] = {
+    "RETRIEVAL__MIN_VECTOR_SIMILARITY": (-1, 1),
+    "RETRIEVAL__MIN_RERANK_SCORE": (0, 1),
+}
+SWITCHES = {"ANSWER__GENERAL_KNOWLEDGE": False}
 # What must be set besides, for a bound to be reachable at all.
 COMPANIONS = {
     ("KNOWLEDGE__CHUNK_CHARS", 100): {"KNOWLEDGE__CHUNK_OVERLAP_CHARS": "0"},
@@ -47,6 +61,7 @@ CHOICES: dict[str, list[str]] = {
     "LOG_LEVEL": ["DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR"],
     "LLM__STRUCTURED_METHOD": ["json_mode", "function_calling", "json_schema"],
     "EMBEDDING__PROVIDER": ["local", "openai"],
+    "RERANK__PROVIDER": ["local", "jina", "cohere", "siliconflow", "dashscope"],
     "SESSION__SCOPE": [scope.value for scope in SessionScope],
     "KNOWLEDGE__SCOPE": [scope.value for scope in KnowledgeScope],
     "KNOWLEDGE__UPLOAD_ROLE": ["member", "admin", "owner"],
@@ -66,8 +81,10 @@ TEXTS = {
     "EMBEDDING__BASE_URL": "",
     "EMBEDDING__MODEL": "",
     "MEMORY__SUMMARY_PROMPT": "",
+    "RERANK__BASE_URL": "",
+    "RERANK__MODEL": "",
 }
-SECRETS = ["ONEBOT_ACCESS_TOKEN", "LLM__API_KEY", "EMBEDDING__API_KEY"]
+SECRETS = ["ONEBOT_ACCESS_TOKEN", "LLM__API_KEY", "EMBEDDING__API_KEY", "RERANK__API_KEY"]
 
 
 def load(**environment: str) -> Settings:
@@ -92,7 +109,7 @@ def refusal(**environment: str) -> str:
 
 
 def test_the_tables_of_this_file_name_every_setting_once() -> None:
-    assert sorted([*BOUNDS, *CHOICES, *LISTS, *TEXTS, *SECRETS]) == sorted(NAMES)
+    assert sorted([*BOUNDS, *OPTIONAL, *SWITCHES, *CHOICES, *LISTS, *TEXTS, *SECRETS]) == sorted(NAMES)
 
 
 def test_defaults() -> None:
@@ -107,6 +124,27 @@ def test_defaults() -> None:
         assert str(get(settings, name)) == default, name
     for name in SECRETS:
         assert get(settings, name).get_secret_value() == "", name
+    for name in OPTIONAL:
+        assert get(settings, name) is None, name
+    for name, default in SWITCHES.items():
+        assert get(settings, name) is default, name
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_optional_numbers(name: str) -> None:
+    least, most = OPTIONAL[name]
+    for value in (least, 0.25, most):
+        assert get(load(**{name: f"{value:g}"}), name) == value
+    assert refusal(**{name: str(least - 1)}) == f"设置 {name} 的值不对：不能小于 {least:g}。请改正后再启动。"
+    assert refusal(**{name: str(most + 1)}) == f"设置 {name} 的值不对：不能大于 {most:g}。请改正后再启动。"
+    assert refusal(**{name: "自动"}) == f"设置 {name} 的值不对：要填数字。请改正后再启动。"
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_switches(name: str) -> None:
+    assert get(load(**{name: "true"}), name) is True
+    assert get(load(**{name: "false"}), name) is False
+    assert refusal(**{name: "开"}) == f"设置 {name} 的值不对：要填 true 或 false。请改正后再启动。"
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -128,6 +166,7 @@ def test_bounds_of_numbers(name: str) -> None:
 @pytest.mark.parametrize("name", CHOICES)
 def test_choices(name: str) -> None:
     companions = {"EMBEDDING__BASE_URL": "http://127.0.0.1:9/v1", "EMBEDDING__MODEL": "m"}
+    companions |= {"RERANK__API_KEY": SECRET, "RERANK__MODEL": "m"}
     for choice in CHOICES[name]:
         assert get(load(**{name: choice}, **companions), name) == choice
     listed = "、".join(CHOICES[name])
@@ -169,10 +208,10 @@ def test_an_empty_value_means_not_set(tmp_path: Path) -> None:
 
 def test_the_environment_beats_the_file(tmp_path: Path) -> None:
     file = tmp_path / ".env"
-    file.write_text("PORT=9001\nretrieval__top_k=7\nNICKNAME='小 群'\nLLM__MODEL=a$HOME${X}\n", encoding="utf-8")
+    file.write_text("PORT=9001\nretrieval__submit_top_k=7\nNICKNAME='小 群'\nLLM__MODEL=a$HOME${X}\n", encoding="utf-8")
     settings = load_settings(file, {"PORT": "9002", "HOME": "/root"})
     assert settings.port == 9002
-    assert settings.retrieval.top_k == 7
+    assert settings.retrieval.submit_top_k == 7
     assert settings.nickname == ("小 群",)
     assert settings.llm.model == "a$HOME${X}"
     assert load_settings(file, {"Port": "9003"}).port == 9003
@@ -181,9 +220,9 @@ def test_the_environment_beats_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "meant"),
     [
-        ("RETRIEVAL__TOPK", "RETRIEVAL__TOP_K"),
-        ("RETREIVAL__TOP_K", "RETRIEVAL__TOP_K"),
-        ("retrieval__top_kk", "RETRIEVAL__TOP_K"),
+        ("RETRIEVAL__SUBMIT_TOPK", "RETRIEVAL__SUBMIT_TOP_K"),
+        ("RETREIVAL__SUBMIT_TOP_K", "RETRIEVAL__SUBMIT_TOP_K"),
+        ("retrieval__submit_top_kk", "RETRIEVAL__SUBMIT_TOP_K"),
         ("LLM__APIKEY", "LLM__API_KEY"),
         ("ONEBOT_ACCES_TOKEN", "ONEBOT_ACCESS_TOKEN"),
         ("SUPER_USERS", ""),
@@ -232,6 +271,8 @@ def test_rules_across_fields() -> None:
     assert not load(LLM__MODEL="m", LLM__BASE_URL="http://127.0.0.1:9").llm.enabled
     assert load(LLM__API_KEY=SECRET, LLM__MODEL="m", LLM__BASE_URL="http://127.0.0.1:9").llm.enabled
     assert "EMBEDDING__BASE_URL 和 EMBEDDING__MODEL" in refusal(EMBEDDING__PROVIDER="openai", EMBEDDING__MODEL="m")
+    assert "RERANK__API_KEY 和 RERANK__MODEL" in refusal(RERANK__PROVIDER="jina", RERANK__MODEL="m")
+    assert "http://" in refusal(RERANK__BASE_URL="api.jina.ai")
     assert "一半" in refusal(KNOWLEDGE__CHUNK_CHARS="100", KNOWLEDGE__CHUNK_OVERLAP_CHARS="51")
     assert load(KNOWLEDGE__CHUNK_CHARS="100", KNOWLEDGE__CHUNK_OVERLAP_CHARS="50").knowledge.chunk_overlap_chars == 50
     message = refusal(MEMORY__SUMMARY_CHUNK_SIZE="21")
@@ -282,6 +323,10 @@ def test_the_example_file_holds_every_setting_with_its_default() -> None:
 def _written(name: str) -> str:
     """How the example writes a default."""
     value = get(load(), name)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
     if name in SECRETS:
         return value.get_secret_value()
     return ",".join(value) if isinstance(value, tuple) else f"{value:g}" if isinstance(value, float) else str(value)

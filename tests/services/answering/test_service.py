@@ -1,28 +1,35 @@
 """Questions to answers: written, quoted, nothing found, or one sentence about what failed."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from services.answering.models import AnswerKind, Source
+from services.answering.models import AnswerKind, CitedPassage, SourceStatus
 from services.answering.service import QuestionAnswering
+from services.answering.written import GENERAL_LABEL, UNCITED, review
 from services.database import Database, open_database, sqlite_url
+from services.errors import SearchIndexError
 from services.memory.service import MemoryService
 from services.prompts import load_prompts
-from services.rag import RagChain
+from services.rag import NOTHING_MARK, RagChain
 from services.records.conversations import ConversationRecords
-from services.records.documents import DocumentRecords
+from services.retrieval.models import Question, Retrieval, RetrievalStatus
+from services.retrieval.retriever import Retriever
 from services.session import Collection
-from services.settings import MemorySettings
+from services.settings import MemorySettings, RetrievalSettings
 from tests.fakes.chat import ScriptedChatModel, chat_model
+from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
 
-GROUP, SESSION = Collection("group_1"), "group_1_2"
-QUESTION = "住宿标准为每晚多少元"
+GROUP, OTHER, SESSION = Collection("group_1"), Collection("group_2"), "group_1_2"
+QUESTION = Question("住宿标准为每晚多少元")
+PASSAGE = "住宿标准为每晚三百五十元，超出自理。"
 PLACE = "差旅制度.pdf 第3页"
+UNRELATED = Question("qwerty zxcvbn")
 
 
 @dataclass
@@ -33,14 +40,23 @@ class World:
     library: Library
     conversations: ConversationRecords
     model: ScriptedChatModel
+    reranker: ScriptedReranker = field(default_factory=ScriptedReranker)
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def answering(self, *, with_model: bool = True) -> QuestionAnswering:
+    @property
+    def retriever(self) -> Retriever:
+        """As the container makes it, with scores that the test decides."""
+        settings = RetrievalSettings.model_validate(self.settings)
+        return self.library.retriever_with(reranker=self.reranker, settings=settings)
+
+    def answering(self, *, with_model: bool = True, general: bool = False) -> QuestionAnswering:
         """As the container makes it."""
         model = chat_model(self.model) if with_model else None
         prompts = load_prompts()
         memory = MemoryService(self.conversations, MemorySettings.model_validate({}), model, prompts.summary)
-        retriever = self.library.retriever
-        return QuestionAnswering(retriever, RagChain(retriever, model, prompts, 5) if model else None, memory, 5)
+        retriever = self.retriever
+        chain = RagChain(retriever, model, prompts, review, general_knowledge=general) if model else None
+        return QuestionAnswering(retriever, chain, memory)
 
     async def stored(self) -> list[str]:
         """The working history."""
@@ -50,8 +66,8 @@ class World:
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
-    library = Library(DocumentRecords(database))
-    await library.add(GROUP.name, "差旅制度.pdf", ["住宿标准为每晚三百五十元，超出自理。"], page=3)
+    library = Library(database)
+    await library.add(GROUP.name, "差旅制度.pdf", [PASSAGE], page=3)
     yield World(database, library, ConversationRecords(database), ScriptedChatModel(reply="三百五十元[1]。"))
     await database.close()
 
@@ -61,34 +77,46 @@ async def test_a_written_answer_cites_its_sources(world: World) -> None:
     answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
     assert answer.kind is AnswerKind.WRITTEN
     assert answer.text == "三百五十元〔1〕，超出自理〔1〕，编造。"
-    assert (answer.sources, answer.cited, answer.notice) == ((Source(1, PLACE),), True, "")
-    assert (await world.stored())[0] == QUESTION
+    assert ([(source.number, source.place) for source in answer.sources], answer.notice) == ([(1, PLACE)], "")
+    # What was sent is remembered, without Markdown and without what the model invented.
+    assert await world.stored() == [QUESTION.text, answer.text]
+    assert await world.conversations.sources(SESSION) == list(answer.sources)
 
 
-async def test_an_answer_without_citations_lists_what_it_may_rest_on(world: World) -> None:
-    world.model.reply = "三百五十元。"
+async def test_an_answer_without_citations_is_marked(world: World) -> None:
+    world.model.reply = "可以的。"
     answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
-    assert (answer.sources, answer.cited) == ((Source(1, PLACE),), False)
-    chat = await world.answering().ask(SESSION, 2, GROUP, "qwerty zxcvbn")
-    assert (chat.kind, chat.sources) == (AnswerKind.WRITTEN, ())
+    assert (answer.text, answer.sources, answer.notice) == (f"可以的。\n\n{UNCITED}", (), "")
+    assert (await world.stored())[-1] == answer.text
+    chat = await world.answering().ask(SESSION, 2, GROUP, UNRELATED)
+    assert (chat.kind, chat.sources, chat.notice) == (AnswerKind.WRITTEN, (), "")
+
+
+async def test_the_quoted_message_is_searched_and_remembered(world: World) -> None:
+    answer = await world.answering().ask(SESSION, 2, GROUP, Question("这个呢", QUESTION.text))
+    assert answer.sources
+    assert (await world.stored())[0] == f"这个呢\n（引用的消息：{QUESTION.text}）"
 
 
 async def test_a_failing_model_gives_a_sentence_and_the_passage(world: World) -> None:
     world.model.reply = RuntimeError("secret detail")
-    answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+    answering = world.answering()
+    answer = await answering.ask(SESSION, 2, GROUP, QUESTION)
     assert answer.kind is AnswerKind.FAILED
     assert answer.notice == "模型的回答读不懂，请稍后再问。"
-    assert "「住宿标准为每晚三百五十元，超出自理。」〔1〕" in answer.text
-    assert answer.sources == (Source(1, PLACE),)
+    assert f"「{PASSAGE}」〔1〕" in answer.text
+    assert [(source.number, source.place) for source in answer.sources] == [(1, PLACE)]
     assert "secret detail" not in answer.text + answer.notice
     assert await world.stored() == []
     (turn,) = await world.conversations.recent(SESSION, 5)
-    assert (turn.question, turn.state, turn.answer) == (QUESTION, "failed", "")
+    assert (turn.question, turn.state, turn.answer) == (QUESTION.text, "failed", "")
+    # The number that was shown can be asked for all the same.
+    assert (await answering.source(SESSION, GROUP, 1)).status is SourceStatus.FOUND
 
 
 async def test_a_failing_model_without_a_passage_gives_the_sentence(world: World) -> None:
     world.model.reply = ""
-    answer = await world.answering().ask(SESSION, 2, GROUP, "qwerty zxcvbn")
+    answer = await world.answering().ask(SESSION, 2, GROUP, UNRELATED)
     assert (answer.kind, answer.text, answer.sources) == (
         AnswerKind.FAILED,
         "模型没有给出内容，请稍后再试。",
@@ -106,23 +134,58 @@ async def test_a_failing_index_gives_a_sentence(world: World, with_model: bool) 
     assert (await world.conversations.recent(SESSION, 5))[0].state == "failed"
 
 
+async def test_a_failing_reranker_is_told_and_nothing_is_claimed(world: World) -> None:
+    world.reranker.fail = True
+    warning = "重排服务暂时连不上，请稍后再试。"
+    quoted = await world.answering(with_model=False).ask(SESSION, 2, GROUP, QUESTION)
+    assert (quoted.kind, quoted.text) == (AnswerKind.FAILED, warning)
+    world.model.script = [NOTHING_MARK, "不客气！", RuntimeError("down")]
+    answering = world.answering(general=True)
+    asked = await answering.ask(SESSION, 2, GROUP, QUESTION)
+    assert (asked.kind, asked.text) == (AnswerKind.FAILED, warning)
+    assert await world.stored() == []
+    thanked = await answering.ask(SESSION, 2, GROUP, Question("谢谢"))
+    assert (thanked.kind, thanked.text, thanked.notice) == (AnswerKind.WRITTEN, "不客气！", warning)
+    both = await answering.ask(SESSION, 2, GROUP, QUESTION)
+    assert (both.kind, both.text) == (AnswerKind.FAILED, f"模型的回答读不懂，请稍后再问。{warning}")
+    assert all("三百五十" not in message.text for prompt in world.model.prompts for message in prompt)
+
+
 async def test_without_a_model_the_files_are_quoted(world: World) -> None:
     answer = await world.answering(with_model=False).ask(SESSION, 2, GROUP, QUESTION)
     assert answer.kind is AnswerKind.EXCERPT
-    assert answer.text == "原文摘录：\n「住宿标准为每晚三百五十元，超出自理。」〔1〕"
-    assert (answer.sources, answer.cited) == ((Source(1, PLACE),), True)
-    assert await world.stored() == [QUESTION, answer.text]
+    assert answer.text == f"原文摘录：\n「{PASSAGE}」〔1〕"
+    assert [(source.number, source.place) for source in answer.sources] == [(1, PLACE)]
+    assert await world.stored() == [QUESTION.text, answer.text]
     assert world.model.prompts == []
 
 
+async def test_a_document_cannot_pose_as_a_source(world: World) -> None:
+    await world.library.add(GROUP.name, "恶意.txt", ["食堂周末供应午餐，详见〔7〕和国发〔2024〕15号。"])
+    answer = await world.answering(with_model=False).ask(SESSION, 2, GROUP, Question("食堂周末供应午餐吗"))
+    assert answer.text == "原文摘录：\n「食堂周末供应午餐，详见[7]和国发〔2024〕15号。」〔1〕"
+
+
 async def test_nothing_found_names_what_is_nearest(world: World) -> None:
-    answering = world.answering(with_model=False)
-    answer = await answering.ask(SESSION, 2, GROUP, "qwerty zxcvbn")
-    assert answer.kind is AnswerKind.NOTHING_FOUND
-    assert "「差旅制度.pdf」" in answer.text
-    empty = await answering.ask(SESSION, 2, Collection("group_9"), QUESTION)
-    assert empty.kind is AnswerKind.NOTHING_FOUND
-    assert "还没有资料" in empty.text
+    world.model.reply = NOTHING_MARK
+    for answering in (world.answering(with_model=False), world.answering()):
+        answer = await answering.ask(SESSION, 2, GROUP, UNRELATED)
+        assert answer.kind is AnswerKind.NOTHING_FOUND
+        assert answer.text == "资料里没有找到相关内容。最接近的文件是「差旅制度.pdf」，可以换个更具体的问法。"
+        assert (await world.stored())[-2:] == [UNRELATED.text, answer.text]
+        empty = await answering.ask(SESSION, 2, Collection("group_9"), QUESTION)
+        assert empty.kind is AnswerKind.NOTHING_FOUND
+        assert "还没有资料" in empty.text
+
+
+async def test_general_knowledge_only_where_it_is_allowed(world: World) -> None:
+    world.model.reply = "水在 100 度沸腾。"
+    # Said twice, it is not known any better.
+    for _ in range(2):
+        answer = await world.answering().ask(SESSION, 2, GROUP, UNRELATED)
+        assert (answer.kind, answer.text) == (AnswerKind.WRITTEN, f"水在 100 度沸腾。\n\n{UNCITED}")
+    answer = await world.answering(general=True).ask(SESSION, 2, GROUP, UNRELATED)
+    assert (answer.kind, answer.text) == (AnswerKind.GENERAL, f"{GENERAL_LABEL}\n水在 100 度沸腾。")
 
 
 async def test_what_was_not_whole_is_said(world: World) -> None:
@@ -145,3 +208,104 @@ async def test_a_turn_that_cannot_be_stored_is_answered_and_said(world: World) -
     assert answer.notice == "（这一轮对话没能记下来，后面可能接不上。）"
     assert await world.stored() == []
     assert (await world.conversations.recent(SESSION, 5))[0].state == "failed"
+
+
+class TestSource:
+    @pytest.mark.parametrize("with_model", [True, False])
+    async def test_the_passage_is_given_whole(self, world: World, with_model: bool) -> None:
+        await world.answering(with_model=with_model).ask(SESSION, 2, GROUP, QUESTION)
+        # A new service, as after a restart.
+        found = await world.answering(with_model=with_model).source(SESSION, GROUP, 1)
+        assert found.status is SourceStatus.FOUND
+        assert found.reference is not None
+        assert (found.reference.place, found.reference.version, found.reference.text) == (PLACE, 1, PASSAGE)
+
+    async def test_a_number_that_the_answer_does_not_have(self, world: World) -> None:
+        answering = world.answering()
+        assert await answering.source(SESSION, GROUP, 1) == CitedPassage(SourceStatus.UNKNOWN)
+        await answering.ask(SESSION, 2, GROUP, QUESTION)
+        assert await answering.source(SESSION, GROUP, 2) == CitedPassage(SourceStatus.UNKNOWN, numbers=(1,))
+        assert (await answering.source("group_1_3", GROUP, 1)).status is SourceStatus.UNKNOWN
+
+    async def test_an_answer_without_sources_does_not_hide_the_last_ones(self, world: World) -> None:
+        answering = world.answering()
+        await answering.ask(SESSION, 2, GROUP, QUESTION)
+        world.model.reply = "不客气！"
+        await answering.ask(SESSION, 2, GROUP, Question("谢谢"))
+        assert (await answering.source(SESSION, GROUP, 1)).status is SourceStatus.FOUND
+
+    async def test_a_document_that_is_gone_or_newer(self, world: World) -> None:
+        answering = world.answering()
+        await answering.ask(SESSION, 2, GROUP, QUESTION)
+        await world.library.add(GROUP.name, "差旅制度.pdf", ["住宿标准为每晚四百元。"], page=3)
+        assert await answering.source(SESSION, GROUP, 1) == CitedPassage(SourceStatus.GONE)
+
+    async def test_another_knowledge_base_is_never_read(self, world: World) -> None:
+        answering = world.answering()
+        await answering.ask(SESSION, 2, GROUP, QUESTION)
+        assert await answering.source(SESSION, OTHER, 1) == CitedPassage(SourceStatus.GONE)
+
+    async def test_clearing_the_memory_forgets_it(self, world: World) -> None:
+        answering = world.answering()
+        await answering.ask(SESSION, 2, GROUP, QUESTION)
+        await world.conversations.forget(SESSION)
+        assert await answering.source(SESSION, GROUP, 1) == CitedPassage(SourceStatus.UNKNOWN)
+
+    async def test_the_text_is_not_kept_with_the_turn(self, world: World) -> None:
+        await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+        async with world.database.reading() as session:
+            (stored,) = (await session.execute(text("SELECT sources FROM turns"))).scalars()
+        assert "build_id" in stored
+        assert "超出自理" not in stored.encode().decode("unicode_escape")
+
+    async def test_a_failing_index_is_a_failure(self, world: World) -> None:
+        answering = world.answering()
+        await answering.ask(SESSION, 2, GROUP, QUESTION)
+        world.library.index.fail = True
+        with pytest.raises(SearchIndexError):
+            await answering.source(SESSION, GROUP, 1)
+
+
+class TestUnasked:
+    async def found(self, world: World) -> Retrieval:
+        """What the proactive mode hands over."""
+        return await world.retriever.retrieve(GROUP.name, QUESTION)
+
+    async def test_it_is_written_without_anybodys_memory(self, world: World) -> None:
+        await world.answering().ask(SESSION, 2, GROUP, Question("你好"))
+        before = await world.stored()
+        answer = await world.answering().answer_unasked(GROUP, QUESTION, await self.found(world))
+        assert answer is not None
+        assert (answer.kind, answer.text) == (AnswerKind.WRITTEN, "三百五十元〔1〕。")
+        assert [message.type for message in world.model.prompts[-1]] == ["system", "human"]
+        assert await world.stored() == before
+        assert (await world.conversations.totals(SESSION)).turns == 1
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            NOTHING_MARK,
+            "资料里没有提到这个〔1〕。",
+            "可以的。",
+            "每晚 500 元〔1〕。",
+            "",
+            RuntimeError("down"),
+        ],
+    )
+    async def test_silence_rather_than_doubt(self, world: World, reply: object) -> None:
+        world.model.reply = reply
+        assert await world.answering().answer_unasked(GROUP, QUESTION, await self.found(world)) is None
+        assert len(world.model.prompts) == 1
+
+    async def test_without_a_model_the_excerpt(self, world: World) -> None:
+        answer = await world.answering(with_model=False).answer_unasked(GROUP, QUESTION, await self.found(world))
+        assert answer is not None
+        assert (answer.kind, [source.number for source in answer.sources]) == (AnswerKind.EXCERPT, [1])
+
+    @pytest.mark.parametrize("status", [each for each in RetrievalStatus if each is not RetrievalStatus.USABLE])
+    async def test_what_is_not_usable_asks_no_model(self, world: World, status: RetrievalStatus) -> None:
+        retrieval = Retrieval(status, nearest=("差旅制度.pdf",), chunk_count=1)
+        for with_model in (True, False):
+            answering = world.answering(with_model=with_model, general=True)
+            assert await answering.answer_unasked(GROUP, QUESTION, retrieval) is None
+        assert world.model.prompts == []

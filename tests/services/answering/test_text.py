@@ -1,81 +1,10 @@
-"""The text of an answer: citations, Markdown taken off, and quotations that are really in the files."""
+"""Quotations that answer and are really in the files."""
 
-import re
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.answering.citations import normalise_citations
 from services.answering.excerpt import quotes, sentences
-from services.answering.plain_text import plain_text
 from services.retrieval.models import Reference
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "used"),
-    [
-        ("可以[1]。", "可以〔1〕。", [1]),
-        ("可以【2】，也[1]。", "可以〔2〕，也〔1〕。", [2, 1]),
-        ("可以〔1〕〔2〕", "可以〔1〕〔2〕", [1, 2]),
-        ("可以[1][2]", "可以〔1〕〔2〕", [1, 2]),
-        ("可以[1,2]、[2，1]", "可以〔1〕〔2〕、〔2〕〔1〕", [1, 2]),
-        ("编造的[9]。", "编造的。", []),
-        ("一半编造[1, 9]", "一半编造〔1〕", [1]),
-        ("重复[1, 1]", "重复〔1〕", [1]),
-        ("数组 a[1] 和 f()[2]", "数组 a[1] 和 f()[2]", []),
-        ("年份[2024]", "年份[2024]", []),
-        ("没有", "没有", []),
-        ("", "", []),
-    ],
-)
-def test_citations(text: str, expected: str, used: list[int]) -> None:
-    assert normalise_citations(text, {1, 2}) == (expected, used)
-
-
-MARKS = st.tuples(
-    st.sampled_from("[【〔［"),
-    st.lists(st.integers(0, 99).map(str), min_size=1, max_size=3).map(", ".join),
-    st.sampled_from("]】〕］"),
-).map("".join)
-
-
-@given(st.lists(MARKS | st.text("可以。，（", max_size=3)).map("".join), st.sets(st.integers(1, 9)))
-def test_no_invented_citation_is_left(text: str, numbers: set[int]) -> None:
-    result, used = normalise_citations(text, numbers)
-    assert {int(number) for number in re.findall(r"\d+", result)} == set(used) <= numbers
-    assert [*dict.fromkeys(int(number) for number in re.findall(r"〔(\d+)〕", result))] == used
-    assert normalise_citations(result, numbers) == (result, used)
-
-
-@pytest.mark.parametrize(
-    ("markdown", "expected"),
-    [
-        ("## 结论 ##\n正文", "结论\n正文"),
-        ("**可以**报销，__限额__三千", "可以报销，限额三千"),
-        ("2 ** 3 ** 4 和 snake__case", "2 ** 3 ** 4 和 snake__case"),
-        ("* 甲\n- 乙\n  + 丙", "· 甲\n· 乙\n  · 丙"),
-        ("1. 先\n2. 后", "1. 先\n2. 后"),
-        ("前\n---\n后", "前\n后"),
-        ("| 项 | 额 |\n|---|:--:|\n| 住 | 350 |", "项，额\n住，350"),
-        ("用 `pip install` 装", "用 pip install 装"),
-        ("```python\n# 注释\na = b**2  # **x**\n```", "# 注释\na = b**2  # **x**"),
-        ("见 [制度](https://a.cn/x)", "见 制度 https://a.cn/x"),
-        ("[https://a.cn](https://a.cn)", "https://a.cn"),
-        ("![图](https://a.cn/x.png)", "图 https://a.cn/x.png"),
-        ("甲\n\n\n\n乙\n", "甲\n\n乙"),
-        ("甲\r\n乙", "甲\n乙"),
-        ("引用〔1〕不变 a|b C# #号", "引用〔1〕不变 a|b C# #号"),
-        ("", ""),
-    ],
-)
-def test_markdown_is_taken_off(markdown: str, expected: str) -> None:
-    assert plain_text(markdown) == expected
-
-
-@given(st.text(st.characters(categories=["L", "N"], include_characters="，。！？：（）「」"), min_size=1))
-def test_plain_text_is_left_as_it_is(text: str) -> None:
-    assert plain_text(text) == text
 
 
 def reference(number: int, text: str) -> Reference:
@@ -132,9 +61,3 @@ def test_sentences_are_the_text(text: str) -> None:
     assert "".join(parts) == text[: len("".join(parts))]
     assert not text[len("".join(parts)) :].strip()
     assert all(part.strip() for part in parts)
-
-
-def test_citations_behind_figures_and_letters() -> None:
-    text = "电话是 6688〔9〕，时间 7:50〔1〕，见 OA【2】，第[1-2]条，〔资料2〕，数组 a[1] 和 f()[0]"
-    expected = "电话是 6688，时间 7:50〔1〕，见 OA〔2〕，第〔1〕〔2〕条，〔2〕，数组 a[1] 和 f()[0]"
-    assert normalise_citations(text, {1, 2}) == (expected, [1, 2])

@@ -20,10 +20,10 @@ from services.knowledge.service import KnowledgeService, clean_name
 from services.knowledge.storage import FileStore
 from services.records.documents import DocumentRecords
 from services.records.tables import now
-from services.retrieval.retriever import Retriever
 from services.settings import KnowledgeSettings
 from tests.fakes.embeddings import BigramEmbeddings, bigram_model
 from tests.fakes.index import MemoryIndex
+from tests.services.retrieval.library import Library
 
 GROUP, OTHER = "group_1", "group_2"
 TRAVEL = "差旅报销要在出差结束后七天内提交，附上发票原件。\n住宿标准为每晚三百五十元，超出部分自理。\n"
@@ -91,7 +91,8 @@ class World:
 
     async def found(self, question: str, collection: str = GROUP, fingerprint: str = "bigram") -> list[str]:
         """The passages an answer may rest on, with their documents and versions."""
-        retriever = Retriever(self.records, self.index, bigram_model(fingerprint, self.embeddings))
+        library = Library(self.database, index=self.index)
+        retriever = library.retriever_with(model=bigram_model(fingerprint, self.embeddings))
         references = await retriever.search(collection, question, 20)
         return [f"{reference.name} v{reference.version}: {reference.text}" for reference in references]
 
@@ -128,7 +129,9 @@ async def assert_whole(world: World, knowledge: KnowledgeService, collection: st
     status = await knowledge.status(collection)
     assert status.chunks == status.indexed_chunks == status.indexed_vectors
     rows = await world.records.page(collection, 0, 100)
-    assert await world.index.builds(collection) == {row.build_id for row in rows}
+    for row in rows:
+        # All of these together are the collection's: see the counts above.
+        assert len(await world.index.chunk_ids(collection, "", row.build_id)) == row.chunk_count
     assert await world.records.retired() == []
     assert {path.name for path in world.originals()} == await world.records.stored_names()
     assert list((world.directory / "incoming").iterdir()) == []
@@ -349,7 +352,7 @@ async def test_removal_that_failed_is_done_at_the_next_start(world: World) -> No
     assert await knowledge.delete(GROUP, 1) is not None
     world.index.fail = False
     # Out of sight at once, even while it is still in the index.
-    assert await world.index.builds(GROUP)
+    assert (await world.index.count(GROUP, "")).lexical > 0
     assert await world.found("住宿标准") == []
     await knowledge.close()
     await assert_whole(world, await world.open())

@@ -16,7 +16,7 @@ from services.database import open_database, sqlite_url
 from services.errors import HistoryError, ModelError
 from services.memory.service import Exchange, MemoryService, MemoryStatus
 from services.prompts import load_prompts
-from services.records.conversations import ConversationRecords
+from services.records.conversations import ConversationRecords, Source
 from services.settings import MemorySettings
 from tests.fakes.chat import ScriptedChatModel, chat_model
 
@@ -283,6 +283,22 @@ async def test_clear_forgets_and_keeps_the_log_out_of_sight(world: World) -> Non
     assert await world.texts(OTHER) == ["他", "答他"]
     await say(memory, "乙")
     assert [exchange.question for exchange in await memory.recent(SESSION)] == ["乙"]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_a_turn_keeps_what_it_cited_until_it_is_forgotten(world: World, stored: bool) -> None:
+    memory = world.memory()
+    cited = [Source(1, "制度.pdf 第3页", 4, "b1", 2, 3)]
+    async with memory.turn(SESSION, 2, "甲") as turn:
+        if stored:
+            await turn.complete("答甲〔1〕", cited)
+        else:
+            turn.history.sources = cited
+    await say(memory, "乙")
+    assert await world.memory().sources(SESSION) == cited
+    assert await memory.sources(OTHER) == []
+    await memory.clear(SESSION)
+    assert await memory.sources(SESSION) == []
 
 
 async def test_clear_waits_for_the_turn_under_way(world: World) -> None:

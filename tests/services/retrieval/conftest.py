@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from services.database import open_database, sqlite_url
-from services.records.documents import DocumentRecords
 from tests.services.retrieval.library import Library
 
 
 @pytest.fixture
 async def library(tmp_path: Path) -> AsyncIterator[Library]:
     database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
-    yield Library(DocumentRecords(database))
+    yield Library(database)
     await database.close()

@@ -3,11 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from services.database import Database
 from services.embeddings.models import EmbeddingModel
-from services.index.models import IndexedChunk
+from services.index.models import IndexedChunk, SearchIndex
+from services.llm import ChatModel
+from services.prompts import load_prompts
 from services.records.documents import DocumentRecords, NewDocument
+from services.records.groups import GateFeedbackRecords
 from services.records.tables import DocumentRecord, now
+from services.retrieval.expansion import QueryExpansion
+from services.retrieval.rerank import EmbeddedReranker, Reranker, load_coefficients
 from services.retrieval.retriever import Retriever
+from services.settings import RetrievalSettings
 from tests.fakes.embeddings import BigramEmbeddings, bigram_model
 from tests.fakes.index import MemoryIndex
 
@@ -16,9 +23,19 @@ from tests.fakes.index import MemoryIndex
 class Library:
     """Records, index and embedding, and the retriever on them."""
 
-    records: DocumentRecords
+    database: Database
     embeddings: BigramEmbeddings = field(default_factory=BigramEmbeddings)
     index: MemoryIndex = field(default_factory=MemoryIndex)
+
+    @property
+    def records(self) -> DocumentRecords:
+        """The documents."""
+        return DocumentRecords(self.database)
+
+    @property
+    def feedback(self) -> GateFeedbackRecords:
+        """What people said of answers."""
+        return GateFeedbackRecords(self.database)
 
     @property
     def model(self) -> EmbeddingModel:
@@ -28,7 +45,33 @@ class Library:
     @property
     def retriever(self) -> Retriever:
         """A retriever as the container makes it."""
-        return Retriever(self.records, self.index, self.model)
+        return self.retriever_with()
+
+    def retriever_with(
+        self,
+        *,
+        index: SearchIndex | None = None,
+        model: EmbeddingModel | None = None,
+        reranker: Reranker | None = None,
+        fast_model: ChatModel | None = None,
+        settings: RetrievalSettings | None = None,
+    ) -> Retriever:
+        """The same with one part exchanged."""
+        index, model = index or self.index, model or self.model
+        return Retriever(
+            self.records,
+            index,
+            model,
+            reranker or EmbeddedReranker(model.scale, load_coefficients()),
+            QueryExpansion(index, fast_model, load_prompts().expand),
+            self.feedback,
+            settings or RetrievalSettings.model_construct(),
+        )
+
+    @staticmethod
+    def build_id(collection: str, name: str, passages: Sequence[str]) -> str:
+        """The build that `add` makes of these passages."""
+        return f"{collection}-{name}-{abs(hash(tuple(passages)))}"[-64:]
 
     async def add(
         self,
@@ -42,7 +85,7 @@ class Library:
         heading: str = "",
     ) -> DocumentRecord:
         """Put a document of these passages into a collection; without `visible` it stays a build under way."""
-        build = f"{collection}-{name}-{abs(hash(tuple(passages)))}"
+        build = self.build_id(collection, name, passages)
         new = NewDocument(collection, name, "txt", 1, build[-64:], f"{build}.txt"[-64:], 1, 2, now())
         document = (await self.records.register(new)).document
         await self.records.set_target(document.id, build[-64:])

@@ -1,4 +1,4 @@
-"""Retrieval: from the asked collection only, visible passages only, by words alone when it must."""
+"""Retrieval: from the asked collection only, visible passages only, by words alone when it must, silent when unsure."""
 
 import itertools
 import random
@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
 
 from services.errors import SearchIndexError
 from services.index.models import Hit, IndexedChunk, SearchRequest, SearchResult
-from services.retrieval.models import RetrievalStatus
-from services.retrieval.retriever import Retriever
-from tests.fakes.embeddings import bigram_model
+from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness, Verdict
+from services.settings import RetrievalSettings
+from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
+from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
 
 GROUP, OTHER = "group_1", "group_2"
@@ -21,85 +23,197 @@ TRAVEL = ["差旅报销要在出差结束后七天内提交，附上发票原件
 _number = itertools.count()
 
 
+async def ask(library: Library, text: str, collection: str = GROUP) -> Retrieval:
+    """As a person asks."""
+    return await library.retriever.retrieve(collection, Question(text))
+
+
 async def test_the_right_passage_comes_first_with_its_place(library: Library) -> None:
     await library.add(GROUP, "差旅制度.pdf", TRAVEL, page=3)
     await library.add(GROUP, "食堂通知.txt", ["食堂周一到周五供应午餐，周末休息。"], heading="时间")
-    found = await library.retriever.retrieve(GROUP, "住宿标准是每晚多少元", 5)
+    found = await ask(library, "住宿标准是每晚多少元")
     assert found.status is RetrievalStatus.USABLE
-    assert found.degraded == ""
+    assert found.warning == ""
     best = found.references[0]
     assert (best.number, best.document_number, best.name, best.version) == (1, 1, "差旅制度.pdf", 1)
-    assert (best.text, best.place) == (TRAVEL[1], "差旅制度.pdf 第3页")
+    # Neighbours on one page are one passage.
+    assert (best.text, best.place) == ("\n".join(TRAVEL), "差旅制度.pdf 第3页")
     assert [reference.number for reference in found.references] == list(range(1, len(found.references) + 1))
     assert found.nearest[0] == "差旅制度.pdf"
-    (lunch, *_) = (await library.retriever.retrieve(GROUP, "食堂周末供应午餐吗", 1)).references
+    (lunch, *_) = (await ask(library, "食堂周末供应午餐吗")).references
     assert (lunch.page, lunch.place) == (None, "食堂通知.txt · 时间")
 
 
 async def test_nothing_and_nothing_near(library: Library) -> None:
-    empty = await library.retriever.retrieve(GROUP, "住宿标准", 5)
-    assert (empty.status, empty.references, empty.nearest) == (RetrievalStatus.EMPTY, (), ())
+    empty = await ask(library, "住宿标准")
+    assert (empty.status, empty.references, empty.nearest) == (RetrievalStatus.NO_RECALL, (), ())
+    assert (empty.chunk_count, empty.metrics.recall_count) == (0, 0)
     await library.add(GROUP, "差旅制度.pdf", TRAVEL)
-    far = await library.retriever.retrieve(GROUP, "qwerty zxcvbn", 5)
+    far = await ask(library, "qwerty zxcvbn")
     assert (far.status, far.references, far.nearest) == (RetrievalStatus.LOW_CONFIDENCE, (), ("差旅制度.pdf",))
+    assert far.chunk_count == 2
 
 
-async def test_top_k_bounds_the_references(library: Library) -> None:
-    await library.add(GROUP, "规定.txt", [f"报销流程第{number}步要部门主管签字确认。" for number in range(9)])
-    for top_k in (1, 3):
-        found = await library.retriever.retrieve(GROUP, "报销流程要部门主管签字确认", top_k)
-        assert len(found.references) == top_k
+async def test_settings_bound_every_stage(library: Library) -> None:
+    steps = "甲乙丙丁戊己庚辛壬"
+    await library.add(GROUP, "规定.txt", [f"报销流程第{step}步要{step * 20}签字确认。" for step in steps])
+    for submitted in (1, 3):
+        rules = RetrievalSettings.model_validate({"submit_top_k": submitted, "rerank_top_k": 4})
+        retriever = library.retriever_with(settings=rules, reranker=ScriptedReranker())
+        found = await retriever.retrieve(GROUP, Question("报销流程要签字确认"))
+        verdicts = [item.verdict for item in found.candidates]
+        assert found.metrics.approved_count == verdicts.count(Verdict.APPROVED) == submitted
+        assert found.metrics.rerank_count == 4
+        assert found.metrics.recall_count == len(found.candidates) == len(steps)
+        assert verdicts.count(Verdict.NOT_RERANKED) == len(steps) - 4
         scores = [reference.score for reference in found.references]
         assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "status"),
+    [
+        ({}, RetrievalStatus.USABLE),
+        ({"min_rerank_score": 0.9}, RetrievalStatus.LOW_CONFIDENCE),
+        ({"min_vector_similarity": 0.99}, RetrievalStatus.LOW_CONFIDENCE),
+        ({"min_qualified_count": 2}, RetrievalStatus.LOW_CONFIDENCE),
+    ],
+)
+async def test_every_bound_keeps_silent(library: Library, rules: dict[str, float], status: RetrievalStatus) -> None:
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL)
+    reranker = ScriptedReranker({TRAVEL[0]: 0.1, TRAVEL[1]: 0.8})
+    retriever = library.retriever_with(settings=RetrievalSettings.model_validate(rules), reranker=reranker)
+    found = await retriever.retrieve(GROUP, Question("住宿标准是每晚多少元"))
+    assert found.status is status
+    assert bool(found.references) is (status is RetrievalStatus.USABLE)
+    assert found.metrics.max_rerank_score == 0.8
+
+
+async def test_speaking_unasked_demands_more(library: Library) -> None:
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL)
+    retriever = library.retriever_with(reranker=ScriptedReranker({TRAVEL[0]: 0.1, TRAVEL[1]: 0.5}))
+    question = Question("住宿标准是每晚多少元")
+    assert (await retriever.retrieve(GROUP, question)).status is RetrievalStatus.USABLE
+    unasked = await retriever.retrieve(GROUP, question, strictness=Strictness.UNASKED)
+    assert unasked.status is RetrievalStatus.LOW_CONFIDENCE
+    assert unasked.threshold == 0.6
+
+
+async def test_complaints_of_a_group_raise_its_own_gate_only(library: Library) -> None:
+    for collection in (GROUP, OTHER):
+        await library.add(collection, "差旅制度.pdf", TRAVEL)
+    for _ in range(40):
+        await library.feedback.add(GROUP, 0.35, helpful=False, source="test")
+    retriever = library.retriever_with(reranker=ScriptedReranker({TRAVEL[0]: 0.1, TRAVEL[1]: 0.35}))
+    question = Question("住宿标准是每晚多少元")
+    assert (await retriever.retrieve(GROUP, question)).status is RetrievalStatus.LOW_CONFIDENCE
+    assert (await retriever.retrieve(OTHER, question)).status is RetrievalStatus.USABLE
+
+
+async def test_a_failing_rerank_service_approves_nothing_and_says_so(library: Library) -> None:
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL)
+    reranker = ScriptedReranker()
+    reranker.fail = True
+    found = await library.retriever_with(reranker=reranker).retrieve(GROUP, Question("住宿标准是每晚多少元"))
+    assert (found.status, found.references) == (RetrievalStatus.RERANK_FAILED, ())
+    assert found.warning == "重排服务暂时连不上，请稍后再试。"
+    assert found.nearest == ("差旅制度.pdf",)
+    assert {item.verdict for item in found.candidates} == {Verdict.NOT_RERANKED}
+
+
+async def test_other_words_of_the_documents_are_tried_once(library: Library) -> None:
+    await library.add(GROUP, "部署.md", ["对象存储服务（简称OSS）在控制台开通。", "对象存储服务的密钥在凭据页面生成。"])
+    reranker = ScriptedReranker()
+    found = await library.retriever_with(reranker=reranker).retrieve(GROUP, Question("OSS的密钥在哪里生成呢"))
+    assert found.status is RetrievalStatus.USABLE
+    found = await library.retriever.retrieve(GROUP, Question("怎么开oss"), expand=False)
+    assert found.expansions == ()
+
+
+async def test_the_fast_model_is_asked_only_for_a_near_miss(library: Library) -> None:
+    await library.add(GROUP, "宿舍.txt", ["宿舍每晚十一点关门，晚归须登记。"])
+    model = ScriptedChatModel(reply=AIMessage('{"words": ["关门"]}', response_metadata={"finish_reason": "stop"}))
+    reranker = ScriptedReranker()
+    retriever = library.retriever_with(reranker=reranker, fast_model=chat_model(model))
+    assert (await retriever.retrieve(GROUP, Question("qwerty"))).expansions == ()
+    assert model.prompts == []
+    near = await retriever.retrieve(GROUP, Question("宿舍几点锁"))
+    assert (near.status, near.expansions) == (RetrievalStatus.USABLE, ("关门",))
+    assert len(model.prompts) == 1
+    await retriever.retrieve(GROUP, Question("宿舍几点锁"), expand=False)
+    assert len(model.prompts) == 1
+
+
+@pytest.mark.parametrize("reply", ["不是 JSON", '{"words": "关门"}', '{"words": []}', TimeoutError("slow")])
+async def test_a_fast_model_that_fails_adds_nothing(library: Library, reply: object) -> None:
+    await library.add(GROUP, "宿舍.txt", ["宿舍每晚十一点关门，晚归须登记。"])
+    retriever = library.retriever_with(
+        reranker=ScriptedReranker(), fast_model=chat_model(ScriptedChatModel(reply=reply))
+    )
+    found = await retriever.retrieve(GROUP, Question("宿舍几点锁"))
+    assert (found.status, found.expansions) == (RetrievalStatus.LOW_CONFIDENCE, ())
+
+
+async def test_a_cited_passage_can_be_fetched_until_it_changes(library: Library) -> None:
+    document = await library.add(GROUP, "差旅制度.pdf", TRAVEL, page=3)
+    (cited, *_) = (await ask(library, "住宿标准为每晚多少元")).references
+    place = (cited.build_id, cited.first_ordinal, cited.last_ordinal)
+    fetched = await library.retriever.passage(GROUP, *place)
+    assert fetched is not None
+    assert (fetched.text, fetched.place) == (cited.text, "差旅制度.pdf 第3页")
+    assert await library.retriever.passage(OTHER, *place) is None
+    assert await library.retriever.passage(GROUP, cited.build_id, 0, 9) is None
+    await library.records.discard([document])
+    assert await library.retriever.passage(GROUP, *place) is None
 
 
 async def test_collections_never_meet(library: Library) -> None:
     await library.add(GROUP, "甲.txt", ["金丝雀口令是苹果。"])
     await library.add(OTHER, "乙.txt", ["金丝雀口令是香蕉。"])
-    found = await library.retriever.retrieve(GROUP, "金丝雀口令是香蕉", 5)
+    found = await ask(library, "金丝雀口令是香蕉")
     assert {item.hit.chunk.text for item in found.candidates} == {"金丝雀口令是苹果。"}
     assert found.nearest == ("甲.txt",)
 
 
 async def test_what_is_not_published_is_not_found(library: Library) -> None:
     document = await library.add(GROUP, "草稿.txt", ["住宿标准为每晚三百五十元。"], visible=False)
-    assert (await library.retriever.retrieve(GROUP, "住宿标准每晚多少元", 5)).status is RetrievalStatus.NO_RECALL
+    assert (await ask(library, "住宿标准每晚多少元")).status is RetrievalStatus.NO_RECALL
     await library.records.discard([document])
-    assert (await library.retriever.retrieve(GROUP, "住宿标准每晚多少元", 5)).status is RetrievalStatus.NO_RECALL
+    assert (await ask(library, "住宿标准每晚多少元")).status is RetrievalStatus.NO_RECALL
     assert await library.retriever.search(GROUP, "住宿", 5) == ()
 
 
 async def test_hidden_builds_do_not_crowd_out_visible_ones(library: Library) -> None:
     await library.add(GROUP, "公开.txt", ["住宿标准为每晚三百五十元，请按规定报销。"])
     await library.add(GROUP, "草稿.txt", [f"住宿标准为每晚三百五十元。{number}" for number in range(60)], visible=False)
-    found = await library.retriever.retrieve(GROUP, "住宿标准每晚多少元", 5)
+    found = await ask(library, "住宿标准每晚多少元")
     assert found.nearest == ("公开.txt",)
 
 
 async def test_a_failing_embedding_leaves_the_words(library: Library) -> None:
     await library.add(GROUP, "差旅制度.pdf", TRAVEL)
     library.embeddings.fail = True
-    found = await library.retriever.retrieve(GROUP, "住宿标准为每晚多少元", 5)
-    assert found.degraded == "向量服务暂时连不上。这次只按字词查找。"
-    assert found.references[0].text == TRAVEL[1]
+    found = await ask(library, "住宿标准为每晚多少元")
+    assert found.warning == "向量服务暂时连不上。这次只按字词查找。"
+    assert TRAVEL[1] in found.references[0].text
     assert all(item.hit.cosine is None for item in found.candidates)
 
 
 async def test_chunks_without_vectors_are_found_by_words(library: Library) -> None:
     await library.add(GROUP, "旧模型.txt", TRAVEL, vectors=False)
-    found = await library.retriever.retrieve(GROUP, "住宿标准为每晚多少元", 5)
-    assert found.references[0].text == TRAVEL[1]
+    found = await ask(library, "住宿标准为每晚多少元")
+    assert TRAVEL[1] in found.references[0].text
 
 
 async def test_a_failing_index_is_a_failure(library: Library) -> None:
     library.index.fail = True
     with pytest.raises(SearchIndexError):
-        await library.retriever.retrieve(GROUP, "住宿", 5)
+        await ask(library, "住宿")
 
 
 async def test_a_paste_is_searched_by_its_beginning(library: Library) -> None:
     await library.add(GROUP, "差旅制度.pdf", TRAVEL)
-    found = await library.retriever.retrieve(GROUP, "住宿标准为每晚多少元。" * 100 + "食堂" * 5000, 5)
+    found = await ask(library, "住宿标准为每晚多少元。" * 100 + "食堂" * 5000)
     assert "食堂" not in found.term_weights
 
 
@@ -132,24 +246,25 @@ async def test_only_visible_passages_come_out_whatever_the_index_says(
     group, other = f"group_{next(_number)}a", f"group_{next(_number)}b"
     scores = random.Random(seed)
     allowed: set[str] = set()
+    builds: list[tuple[str, str]] = []
     for number, state in enumerate(states):
         collection = other if state == "theirs" else group
         name = f"{number}.txt"
         document = await library.add(collection, name, [f"住宿 {number}"], visible=state != "pending")
+        builds.append((collection, library.build_id(collection, name, [f"住宿 {number}"])))
         if state == "gone":
             await library.records.discard([document])
         if state == "ready":
             allowed.add(name)
     chunks: list[IndexedChunk] = []
-    for collection in (group, other):
-        for build in await library.index.builds(collection):
-            chunks += await library.index.chunks(collection, build)
+    for collection, build in builds:
+        chunks += await library.index.chunks(collection, build)
     hits = [
         Hit(chunk, scores.uniform(-1, 1), scores.uniform(0, 30), frozenset({"住宿"} if scores.random() < 0.5 else ()))
         for chunk in chunks
     ]
-    retriever = Retriever(library.records, LyingIndex(hits), bigram_model())
-    found = await retriever.retrieve(group, "住宿", 20)
+    retriever = library.retriever_with(index=LyingIndex(hits))
+    found = await retriever.retrieve(group, Question("住宿"))
     assert {reference.name for reference in found.references} <= allowed
     assert {item.hit.chunk.context for item in found.candidates} == allowed
     assert set(found.nearest) <= allowed

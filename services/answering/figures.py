@@ -1,0 +1,119 @@
+"""The numbers and codes of a text in one writing, so that an answer's can be looked for in what it rests on."""
+
+import re
+from collections.abc import Iterator
+
+from services.index.tokens import normalise
+
+_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+_SCALES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
+_SIGNS = "".join((*_DIGITS, *_SCALES))
+_UNIT = "[年月日号天周点时秒元块人名位次页章条项版期届级班楼倍折岁米个份台本]|星期|小时|分钟|公里"
+# No number is longer; what is, is no number, and must not become one of thousands of digits.
+_MAX_SIGNS = 12
+_NUMERAL = re.compile(rf"[{_SIGNS}]{{1,{_MAX_SIGNS}}}")
+# A numeral that is surely meant as one: two signs and more, one before a unit, or a day of the week. 一 and 两 alone
+# are a manner of speaking, and so are 十分, 千万 and 万一.
+_SURE_NUMERAL = re.compile(
+    rf"(?<![第{_SIGNS}])(?!千万|百万|万一|万千|一一|一两|两三|三三|千百)[{_SIGNS}]{{2,{_MAX_SIGNS}}}|[二三四五六七八九十](?={_UNIT})|(?<=[周期])[一二三四五六](?!\w*期)"
+)
+_SCALED = re.compile(rf"(?<![a-z0-9.])(\d+(?:\.\d+)?)\s*([{''.join(_SCALES)}]+)")
+_TOKEN = re.compile(r"[a-z0-9]+(?:[._\-/:#@+]+[a-z0-9]+)*")
+_DECIMAL = re.compile(r"\d+(?:\.\d+)?")
+_MEASURE = re.compile(r"(\d+(?:\.\d+)?)[a-z]{1,3}")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_AFTERNOON = re.compile(r"下午|傍晚|晚|夜|pm")
+_CLOCK = re.compile(r"\d:\d\d|\d\s*[点时]")
+_LIST_MARK = re.compile(
+    r"^\s*(?:[(（]?\d{1,2}[.、)）](?!\d)|第[一二三四五六七八九十]+[步点类种条]?[，,、：:])\s*", re.MULTILINE
+)
+
+
+def figures(text: str) -> frozenset[str]:
+    """What a sentence states: its numbers by value and its codes, without list marks and manners of speaking.
+
+    >>> sorted(figures("1. 每晚 5,000 元（三百五十元封顶），见 ERR-4032"))
+    ['350', '5000', 'err4032']
+    """
+    normal = normalise(_LIST_MARK.sub("", _separated(text)))
+    scaled = _SCALED.sub(lambda match: f"{_plain(_scaled(match))} ", normal)
+    return frozenset((*_latin(scaled), *(_value(match) for match in _SURE_NUMERAL.findall(scaled))))
+
+
+def stated_figures(text: str) -> frozenset[str]:
+    """Everything in a passage that can be read as a number or a code, in every reading that people use.
+
+    >>> stated_figures("晚上十点半熄灯") >= {"10", "30"}
+    True
+    """
+    normal = normalise(_separated(text))
+    found = {*_latin(normal), *(_value(match) for match in _NUMERAL.findall(normal))}
+    found.update(_plain(_scaled(match)) for match in _SCALED.finditer(normal))
+    # 周三四 and 三五天 are several.
+    rows = (row for row in _NUMERAL.findall(normal) if _SCALES.keys().isdisjoint(row))
+    found.update(str(_DIGITS[sign]) for row in rows for sign in row)
+    if "半" in normal:
+        found.update(("30", "0.5"))
+    hours = {int(value) for value in found if value.isdecimal() and int(value) <= 24}
+    if _AFTERNOON.search(normal):
+        found.update(str(hour + 12) for hour in hours if hour < 12)
+    if _CLOCK.search(normal):
+        found.update(str(hour - 12) for hour in hours if hour > 12)
+    return frozenset(found)
+
+
+def _separated(text: str) -> str:
+    # A full-width comma separates; normalising would make it the comma of a number.
+    return text.replace("，", "。").replace("百分之", " ")
+
+
+def _latin(normal: str) -> Iterator[str]:
+    for token in _TOKEN.findall(_THOUSANDS.sub("", normal)):
+        if "://" in token or "@" in token:
+            yield _bare(token)
+        elif not any(character.isdigit() for character in token):
+            continue
+        elif measure := _MEASURE.fullmatch(token):
+            yield _plain(float(measure.group(1)))
+        elif any(character.isalpha() for character in token) or token.count(".") > 1:
+            yield _bare(token)
+        else:
+            # The zeros of 13:00 say nothing.
+            parts = [_plain(float(part)) for part in _DECIMAL.findall(token)]
+            yield from (part for part in parts if part != "0" or len(parts) == 1)
+
+
+def _bare(token: str) -> str:
+    """A code without its joiners: ERR-4032 and err_4032 are the same, and so are v1.2.0 and 1.2.0."""
+    return re.sub(r"^v(?=\d)", "", re.sub(r"[_\-/:#@+]", "", token))
+
+
+def _scaled(match: re.Match[str]) -> float:
+    value = float(match.group(1))
+    for sign in match.group(2):
+        value *= _SCALES[sign]
+    return value
+
+
+def _plain(value: float) -> str:
+    return str(int(value)) if value.is_integer() else f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _value(numeral: str) -> str:
+    """The value of a Chinese numeral; a row of digits, as in 二〇二四, is read digit by digit."""
+    if not any(sign in _SCALES for sign in numeral):
+        return str(int("".join(str(_DIGITS[sign]) for sign in numeral)))
+    total = section = digit = 0
+    if len(numeral) > 1 and numeral[-1] in _DIGITS and _SCALES.get(numeral[-2], 0) > _SCALES["十"]:
+        # 三千五 is 3500; 3005 is 三千零五.
+        return str(int(_value(numeral[:-1])) + _DIGITS[numeral[-1]] * _SCALES[numeral[-2]] // 10)
+    for sign in numeral:
+        if sign in _DIGITS:
+            digit = _DIGITS[sign]
+        elif _SCALES[sign] < _SCALES["万"]:
+            section += (digit or 1) * _SCALES[sign]
+            digit = 0
+        else:
+            total = (total + section + digit or 1) * _SCALES[sign]
+            section = digit = 0
+    return str(total + section + digit)

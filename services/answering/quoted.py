@@ -1,0 +1,37 @@
+"""Answers without a model: the files' own sentences, or a plain word that they say nothing."""
+
+import re
+
+from services.answering.excerpt import quotes
+from services.answering.models import Answer, AnswerKind, source_of
+from services.retrieval.models import Question, Retrieval
+
+# What a document writes like one of our citations would name a source that the list does not have.
+_FOREIGN_MARK = re.compile(r"〔(\s*\d{1,3}\s*)〕")
+
+
+def excerpt_answer(question: Question, retrieval: Retrieval) -> Answer:
+    """The answer by quotation, or a plain word that nothing was found and which documents come closest."""
+    chosen = quotes(question.shown, retrieval.references, retrieval.term_weights)
+    if not chosen:
+        return nothing_found(retrieval)
+    numbered = list(enumerate(chosen, start=1))
+    text = "\n\n".join(f"「{_without_marks(quote.text)}」〔{number}〕" for number, quote in numbered)
+    sources = tuple(source_of(quote.reference, number) for number, quote in numbered)
+    return Answer(AnswerKind.EXCERPT, f"原文摘录：\n{text}", sources, notice=retrieval.warning)
+
+
+def nothing_found(retrieval: Retrieval) -> Answer:
+    """The word that nothing was found; documents that come closest are named, nothing of them is shown."""
+    if retrieval.chunk_count == 0:
+        text = "这里还没有资料。把文件发到群里或私聊发给我，我会自动入库，之后就能问了。"
+    elif not retrieval.nearest:
+        text = "资料里没有找到相关内容，可以换个更具体的问法。"
+    else:
+        names = "、".join(f"「{name}」" for name in retrieval.nearest)
+        text = f"资料里没有找到相关内容。最接近的文件是{names}，可以换个更具体的问法。"
+    return Answer(AnswerKind.NOTHING_FOUND, text, notice=retrieval.warning)
+
+
+def _without_marks(text: str) -> str:
+    return _FOREIGN_MARK.sub(r"[\1]", text)

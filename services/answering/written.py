@@ -1,0 +1,98 @@
+"""From what the model wrote to what is sent: citations that hold, doubts said aloud, nothing posing as the files."""
+
+import re
+
+from services.answering.citations import normalise_citations
+from services.answering.claims import UNVERIFIED, check, says_something_new
+from services.answering.models import Answer, AnswerKind, source_of
+from services.answering.plain_text import plain_lines, plain_text
+from services.answering.quoted import nothing_found
+from services.errors import ModelError, RerankError
+from services.rag import CHAT_MARK, NOTHING_MARK, Draft
+from services.retrieval.models import RetrievalStatus
+
+GENERAL_LABEL = "（资料里没有，以下是通用知识，不是出自群文件，请自行核实）"
+UNCITED = "（回答没有标明出处，请自行核对）"
+_UNVERIFIED_NOTICE = f"（标着{UNVERIFIED[1:-1]}的地方，其中的数字或代码在引用的资料里没有，请自行核对）"
+_TRUNCATED = "（回答太长，被模型截断了，可以接着问。）"
+
+# Only the code says these: a model that imitates what it sees in the history is not believed.
+_OURS = (CHAT_MARK, GENERAL_LABEL, UNCITED, UNVERIFIED)
+
+_FOUND_NOTHING = re.compile("没有(?:找到|提到|相关|这方面)|未(?:找到|提及)|not found", re.IGNORECASE)
+# A whole reply that says nothing else, from a model that did not keep to the mark it was told.
+_ONLY_NOTHING = re.compile(
+    r"(?:抱歉|对不起|不好意思)?[，,]?(?:目前|现有|当前|群里?|参考|这些|上传|的)*(?:资料|文件|文档|知识库)[里中内]?(?:都|也|并|暂时|暂)*"
+    r"(?:没有?|未|not found)[^。！？!?，,；;\n]{0,30}[。！.!]?",
+    re.IGNORECASE,
+)
+
+
+def review(draft: Draft) -> Answer:
+    """A draft as an answer. Raises `ModelError` where nothing is left of it, `RerankError` where only that failed."""
+    answer = _from_references(draft) if draft.retrieval.references else _from_nothing(draft)
+    if not answer.text:
+        raise ModelError("模型没有给出内容，请稍后再试。", repr(draft.text))
+    return answer
+
+
+def says_nothing(answer: Answer) -> bool:
+    """Whether an answer only tells, in whatever words, that there is no answer."""
+    return answer.kind is AnswerKind.NOTHING_FOUND or bool(_FOUND_NOTHING.search(answer.text))
+
+
+def _from_references(draft: Draft) -> Answer:
+    retrieval = draft.retrieval
+    if NOTHING_MARK in draft.text:
+        return nothing_found(retrieval)
+    checked = check(plain_lines(_own_words(draft)), retrieval.references, _said(draft))
+    references = {reference.number: reference for reference in retrieval.references}
+    uncited = not checked.numbers and (checked.uncited or not _FOUND_NOTHING.search(checked.text))
+    return Answer(
+        AnswerKind.WRITTEN,
+        _marked(checked.text) if uncited else checked.text,
+        tuple(source_of(references[number], number) for number in checked.numbers),
+        notice=(_UNVERIFIED_NOTICE if checked.unverified else "") + _common_notice(draft),
+        doubtful=uncited or checked.unverified,
+    )
+
+
+def _from_nothing(draft: Draft) -> Answer:
+    """No passage was approved: conversation, general knowledge under its label, or a plain word that there is nothing.
+
+    Conversation repeats and is courteous. What states anything new says at least that nothing stands behind it.
+    """
+    retrieval = draft.retrieval
+    is_chat = CHAT_MARK in draft.text
+    text = normalise_citations(plain_text(_own_words(draft)), ())
+    if NOTHING_MARK in text or _ONLY_NOTHING.fullmatch(text):
+        if retrieval.status is RetrievalStatus.RERANK_FAILED:
+            raise RerankError(retrieval.warning)
+        return nothing_found(retrieval)
+    is_new = says_something_new(text, _said(draft))
+    notice = _common_notice(draft)
+    if draft.general and text and (is_new or not is_chat):
+        return Answer(AnswerKind.GENERAL, f"{GENERAL_LABEL}\n{text}", notice=notice)
+    return Answer(AnswerKind.WRITTEN, _marked(text) if is_new else text, notice=notice, doubtful=is_new)
+
+
+def _marked(text: str) -> str:
+    """The mark is part of the text, so that the history keeps it: repeated, a doubtful claim is as doubtful."""
+    return f"{text}\n\n{UNCITED}" if text else ""
+
+
+def _own_words(draft: Draft) -> str:
+    text = draft.text
+    for phrase in _OURS:
+        text = text.replace(phrase, "")
+    return text
+
+
+def _said(draft: Draft) -> str:
+    """What the conversation vouches for: the question and the history, without answers that were doubtful already."""
+    said = [draft.question.text, draft.question.quoted, *draft.history]
+    return "\n".join(text for text in said if not any(phrase in text for phrase in _OURS))
+
+
+def _common_notice(draft: Draft) -> str:
+    return draft.retrieval.warning + (_TRUNCATED if draft.truncated else "")

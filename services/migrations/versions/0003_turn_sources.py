@@ -1,0 +1,12 @@
+"""Which passages an answer cited."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """Earlier turns cite nothing that could still be looked up."""
+    op.add_column("turns", sa.Column("sources", sa.JSON))

@@ -1,0 +1,48 @@
+"""What may be shown to a model or a person: the stage that nothing passes unproved."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from services.retrieval.models import Candidate, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
+    """What a candidate must reach. `min_vector_similarity` does not concern a chunk that has no vector."""
+
+    min_vector_similarity: float
+    min_rerank_score: float
+    min_qualified_count: int
+
+
+def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
+    """Every candidate with its verdict, best first: by rerank score where there is one, then by fused score.
+
+    Only APPROVED ones may go on. Below `min_qualified_count` of them none is, as the specification demands.
+    """
+    judged = [replace(candidate, verdict=_verdict(candidate, rules)) for candidate in candidates]
+    if sum(candidate.verdict is Verdict.APPROVED for candidate in judged) < rules.min_qualified_count:
+        judged = [
+            replace(candidate, verdict=Verdict.TOO_FEW_QUALIFIED)
+            if candidate.verdict is Verdict.APPROVED
+            else candidate
+            for candidate in judged
+        ]
+    return sorted(judged, key=_order)
+
+
+def _verdict(candidate: Candidate, rules: GateRules) -> Verdict:
+    score, cosine = candidate.rerank_score, candidate.hit.cosine
+    if score is None or not candidate.hit.chunk.text.strip():
+        return Verdict.NOT_RERANKED
+    # Written so that a score that is no number does not pass.
+    if not score >= rules.min_rerank_score:
+        return Verdict.BELOW_SCORE
+    if cosine is not None and not cosine >= rules.min_vector_similarity:
+        return Verdict.BELOW_SIMILARITY
+    return Verdict.APPROVED
+
+
+def _order(candidate: Candidate) -> tuple[float, float, str]:
+    score = -1.0 if candidate.rerank_score is None else candidate.rerank_score
+    return -score, -candidate.fused, candidate.hit.chunk.chunk_id

@@ -1,0 +1,185 @@
+"""From approved chunks to references: no passage twice, no document that drowns the others, whole sections."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from services.index.models import IndexedChunk
+from services.index.tokens import normalise
+from services.records.tables import DocumentRecord
+from services.retrieval.models import Candidate, Reference, Verdict
+
+# Character 5-grams shared by two texts over those of the shorter one; a copy with a changed word or date still counts.
+_SHINGLE_CHARS = 5
+_DUPLICATE_SHARE = 0.85
+# Longest run of characters by which consecutive chunks may overlap: half of the largest chunk.
+_MAX_OVERLAP = 1_000
+# Fewer equal characters at an edge are chance: a full stop, a word.
+_MIN_OVERLAP = 6
+
+Place = tuple[str, int]
+
+
+def spread(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """The best `limit` for reranking, at most half of them from one document while others have any."""
+    chosen: list[Candidate] = []
+    rest: list[Candidate] = []
+    taken: dict[str, int] = {}
+    for candidate in candidates:
+        build_id = candidate.hit.chunk.build_id
+        taken[build_id] = taken.get(build_id, 0) + 1
+        (chosen if taken[build_id] <= max(1, limit // 2) else rest).append(candidate)
+    return [*chosen, *rest][:limit] if len(chosen) < limit else chosen[:limit]
+
+
+def select(judged: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """The same candidates, but of the approved ones only the best `limit`, and each near-duplicate once."""
+    kept: list[frozenset[str]] = []
+    selected: list[Candidate] = []
+    for candidate in judged:
+        if candidate.verdict is not Verdict.APPROVED:
+            selected.append(candidate)
+            continue
+        shingles = _shingles(candidate.hit.chunk.text)
+        if any(_same(shingles, other) for other in kept):
+            selected.append(replace(candidate, verdict=Verdict.NEAR_DUPLICATE))
+        elif len(kept) == limit:
+            selected.append(replace(candidate, verdict=Verdict.OVER_LIMIT))
+        else:
+            kept.append(shingles)
+            selected.append(candidate)
+    return selected
+
+
+def join(
+    approved: Sequence[Candidate],
+    around: Mapping[Place, Sequence[IndexedChunk]],
+    documents: Mapping[str, DocumentRecord],
+    max_chars: int,
+) -> list[Reference]:
+    """References for approved chunks, best first, of at most `max_chars` characters in all.
+
+    Approved neighbours become one reference. While there is room, the best ones are then completed by the chunks
+    before and after them that stand under the same heading on the same page; `around` holds these, by place of the
+    approved chunk.
+    """
+    spans = _spans(approved)
+    chunks: dict[Place, IndexedChunk] = {(c.hit.chunk.build_id, c.hit.chunk.ordinal): c.hit.chunk for c in approved}
+    for neighbours in around.values():
+        for chunk in neighbours:
+            chunks.setdefault((chunk.build_id, chunk.ordinal), chunk)
+    texts = [_text(chunks, span) for span in spans]
+    # What does not fit is left out, the worst first; the best is never left out but cut.
+    while len(spans) > 1 and sum(map(len, texts)) > max_chars:
+        spans.pop()
+        texts.pop()
+    texts[0] = texts[0][:max_chars]
+    room = max_chars - sum(map(len, texts))
+    taken = {(build_id, ordinal) for build_id, first, last, _ in spans for ordinal in range(first, last + 1)}
+    for position, span in enumerate(spans):
+        widest = span
+        for before in (False, True):
+            wider = _wider(widest, chunks, taken, before=before)
+            text = _text(chunks, wider)
+            if len(text) - len(texts[position]) <= room:
+                room -= len(text) - len(texts[position])
+                widest, spans[position], texts[position] = wider, wider, text
+                taken.update((span[0], ordinal) for ordinal in range(wider[1], wider[2] + 1))
+    return [
+        reference(number, documents[build_id], chunks[build_id, first], text, score, last)
+        for number, ((build_id, first, last, score), text) in enumerate(zip(spans, texts, strict=True), start=1)
+    ]
+
+
+def reference(
+    number: int, document: DocumentRecord, first: IndexedChunk, text: str, score: float, last_ordinal: int
+) -> Reference:
+    """A passage of a document that begins with the chunk `first`."""
+    page = first.metadata.get("page")
+    return Reference(
+        number=number,
+        document_number=document.number,
+        name=document.name,
+        version=document.version,
+        page=page if isinstance(page, int) and page > 0 else None,
+        heading=str(first.metadata.get("heading", "")),
+        text=text,
+        score=score,
+        build_id=first.build_id,
+        first_ordinal=first.ordinal,
+        last_ordinal=last_ordinal,
+    )
+
+
+def joined_text(chunks: Sequence[IndexedChunk]) -> str:
+    """The text of consecutive chunks without what the later ones repeat: their overlap, or their table's header."""
+    text = chunks[0].text
+    for chunk in chunks[1:]:
+        following = chunk.text
+        header, _, rows = following.partition("\n")
+        if " | " in header and rows and text.startswith(header + "\n"):
+            following = rows
+        repeated = _overlap(text, following)
+        text += following[repeated:] if repeated else f"\n{following}"
+    return text
+
+
+def _spans(approved: Sequence[Candidate]) -> list[tuple[str, int, int, float]]:
+    """(build, first ordinal, last ordinal, score) of runs of approved neighbours, in order of their best chunk."""
+    score = {(c.hit.chunk.build_id, c.hit.chunk.ordinal): c.rerank_score or 0.0 for c in approved}
+    spans: list[tuple[str, int, int, float]] = []
+    seen: set[Place] = set()
+    for build_id, ordinal in score:
+        if (build_id, ordinal) in seen:
+            continue
+        first = last = ordinal
+        while (build_id, first - 1) in score:
+            first -= 1
+        while (build_id, last + 1) in score:
+            last += 1
+        seen.update((build_id, each) for each in range(first, last + 1))
+        spans.append((build_id, first, last, max(score[build_id, each] for each in range(first, last + 1))))
+    return spans
+
+
+def _wider(
+    span: tuple[str, int, int, float], chunks: Mapping[Place, IndexedChunk], taken: set[Place], *, before: bool
+) -> tuple[str, int, int, float]:
+    """The span with the chunk before or after it, if that stands in the same section and in no other reference."""
+    build_id, first, last, score = span
+    edge, ordinal = (first, first - 1) if before else (last, last + 1)
+    neighbour = chunks.get((build_id, ordinal))
+    if neighbour is None or (build_id, ordinal) in taken or not _same_section(chunks[build_id, edge], neighbour):
+        return span
+    return build_id, min(first, ordinal), max(last, ordinal), score
+
+
+def _text(chunks: Mapping[Place, IndexedChunk], span: tuple[str, int, int, float]) -> str:
+    build_id, first, last, _ = span
+    return joined_text([chunks[build_id, ordinal] for ordinal in range(first, last + 1)])
+
+
+def _same_section(one: IndexedChunk, other: IndexedChunk) -> bool:
+    # The citation names the page of the whole.
+    return all(one.metadata.get(key) == other.metadata.get(key) for key in ("heading", "page"))
+
+
+def _overlap(text: str, following: str) -> int:
+    """The length of the longest beginning of `following` that ends `text`."""
+    for size in range(min(len(text), len(following), _MAX_OVERLAP), _MIN_OVERLAP - 1, -1):
+        if text.endswith(following[:size]):
+            return size
+    return 0
+
+
+def _shingles(text: str) -> frozenset[str]:
+    normal = "".join(normalise(text).split())
+    if len(normal) <= _SHINGLE_CHARS:
+        return frozenset((normal,))
+    return frozenset(normal[start : start + _SHINGLE_CHARS] for start in range(len(normal) - _SHINGLE_CHARS + 1))
+
+
+def _same(one: frozenset[str], other: frozenset[str]) -> bool:
+    smaller = min(len(one), len(other))
+    # A short passage inside a long one says nothing that the long one does not; the reverse cannot be told apart here,
+    # so lengths must be alike.
+    return smaller / max(len(one), len(other)) > 0.5 and len(one & other) / smaller >= _DUPLICATE_SHARE

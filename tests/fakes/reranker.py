@@ -1,0 +1,27 @@
+"""A reranker whose scores the test decides, on the real interface."""
+
+from collections.abc import Mapping, Sequence
+
+from services.errors import RerankError
+from services.retrieval.features import Evidence
+from services.retrieval.models import Candidate, Strictness
+
+
+class ScriptedReranker:
+    """Scores a passage as `given` has it by its text, else by the share of the question's words that it holds.
+
+    `fail` makes every call raise until it is set back.
+    """
+
+    thresholds: Mapping[Strictness, float] = {Strictness.ASKED: 0.3, Strictness.UNASKED: 0.6}
+
+    def __init__(self, given: Mapping[str, float] | None = None) -> None:
+        self.fail = False
+        self.given = dict(given or {})
+
+    async def scores(self, evidence: Evidence, candidates: Sequence[Candidate]) -> list[float]:
+        """One score for each candidate."""
+        if self.fail:
+            raise RerankError("重排服务暂时连不上，请稍后再试。")
+        asked = len(evidence.words.weights) or 1
+        return [self.given.get(each.hit.chunk.text, len(each.hit.matched) / asked) for each in candidates]

@@ -1,0 +1,141 @@
+"""From a draft to an answer: what is labelled, what is marked, what is replaced."""
+
+import pytest
+
+from services.answering.models import Answer, AnswerKind
+from services.answering.written import GENERAL_LABEL, UNCITED, review, says_nothing
+from services.errors import ModelError, RerankError
+from services.rag import CHAT_MARK, NOTHING_MARK, Draft
+from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
+
+PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元。", 0.9, "b1", 2, 3)
+FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE,), chunk_count=9)
+NOTHING = Retrieval(RetrievalStatus.LOW_CONFIDENCE, nearest=("差旅.pdf", "食堂.txt"), chunk_count=9)
+EMPTY = Retrieval(RetrievalStatus.NO_RECALL)
+FAILED = Retrieval(RetrievalStatus.RERANK_FAILED, nearest=("差旅.pdf",), chunk_count=9, warning="重排断了。")
+NEAREST = "资料里没有找到相关内容。最接近的文件是「差旅.pdf」、「食堂.txt」，可以换个更具体的问法。"
+
+
+def reviewed(text: str, retrieval: Retrieval, *, general: bool = False, said: str = "", cut: bool = False) -> Answer:
+    question = Question("住宿能报多少")
+    return review(Draft(text, cut, question, retrieval, (said,), general))
+
+
+def test_a_cited_answer_names_file_and_page() -> None:
+    answer = reviewed("**每晚** 350 元[1]。", FOUND)
+    assert (answer.kind, answer.text, answer.notice, answer.doubtful) == (
+        AnswerKind.WRITTEN,
+        "每晚 350 元〔1〕。",
+        "",
+        False,
+    )
+    (source,) = answer.sources
+    assert (source.number, source.place, source.document_number) == (1, "差旅.pdf 第3页", 4)
+    assert (source.build_id, source.first_ordinal, source.last_ordinal) == ("b1", 2, 3)
+
+
+def test_an_answer_that_cites_nothing_is_marked_and_lists_nothing() -> None:
+    answer = reviewed("可以报销。", FOUND)
+    assert (answer.text, answer.sources, answer.doubtful) == (f"可以报销。\n\n{UNCITED}", (), True)
+
+
+@pytest.mark.parametrize("text", ["资料里没有提到这个。", "没有找到火车票的规定。"])
+def test_an_honest_no_needs_no_mark(text: str) -> None:
+    answer = reviewed(text, FOUND)
+    assert (answer.text, answer.sources, answer.notice) == (text, (), "")
+    assert says_nothing(answer)
+
+
+def test_doubts_are_explained_once() -> None:
+    answer = reviewed("每晚 500 元[1]。另付 70 元[1]。", FOUND, cut=True)
+    assert answer.text == "每晚 500 元〔1〕（未核实）。另付 70 元〔1〕（未核实）。"
+    assert answer.notice.count("未核实") == 1
+    assert answer.notice.endswith("（回答太长，被模型截断了，可以接着问。）")
+    assert answer.doubtful
+
+
+@pytest.mark.parametrize("general", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        NOTHING_MARK,
+        f"{NOTHING_MARK}。",
+        "资料里没有找到相关内容。",
+        "抱歉，目前的资料中没有这方面的说明。",
+        "知识库里未找到食堂的时间",
+    ],
+)
+def test_a_word_that_there_is_nothing_becomes_ours(text: str, general: bool) -> None:
+    answer = reviewed(text, NOTHING, general=general)
+    assert (answer.kind, answer.text) == (AnswerKind.NOTHING_FOUND, NEAREST)
+    assert "还没有资料" in reviewed(text, EMPTY, general=general).text
+    assert says_nothing(answer)
+
+
+def test_the_word_for_nothing_is_never_shown() -> None:
+    assert reviewed(f"食堂 11 点开。{NOTHING_MARK}", NOTHING).text == NEAREST
+    assert reviewed(NOTHING_MARK, FOUND).kind is AnswerKind.NOTHING_FOUND
+    assert reviewed(f"{CHAT_MARK}可以〔1〕。", FOUND).text == "可以〔1〕。"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("不客气！", ""),
+        ("你刚才问了食堂几点开，我说没有找到。", "食堂几点开"),
+        ("一句话：每晚 350 元，超出自理。", "住宿每晚三百五十元，超出自理"),
+    ],
+)
+@pytest.mark.parametrize("general", [False, True])
+def test_conversation_needs_no_document(text: str, said: str, general: bool) -> None:
+    answer = reviewed((CHAT_MARK if general else "") + text, NOTHING, said=said, general=general)
+    assert (answer.kind, answer.text, answer.sources, answer.notice) == (AnswerKind.WRITTEN, text, (), "")
+    assert not answer.doubtful
+
+
+def test_without_general_knowledge_a_claim_is_marked() -> None:
+    answer = reviewed("食堂一般 11:30 开门〔1〕。", NOTHING)
+    assert (answer.text, answer.sources) == (f"食堂一般 11:30 开门。\n\n{UNCITED}", ())
+    assert answer.doubtful
+
+
+@pytest.mark.parametrize("mark", [UNCITED, GENERAL_LABEL, "（未核实）"])
+def test_what_was_doubtful_once_vouches_for_nothing(mark: str) -> None:
+    said = f"食堂 11:30 开门{mark}"
+    assert reviewed("食堂 11:30 开门。", NOTHING, said=said).doubtful
+    assert reviewed("食堂 11:30 开门〔1〕。", FOUND, said=said).text == "食堂 11:30 开门〔1〕（未核实）。"
+    assert not reviewed("食堂 11:30 开门。", NOTHING, said="食堂 11:30 开门").doubtful
+
+
+@pytest.mark.parametrize("mark", [UNCITED, GENERAL_LABEL, "（未核实）", CHAT_MARK])
+def test_a_model_cannot_set_our_marks(mark: str) -> None:
+    assert reviewed(f"每晚 350 元[1]。{mark}", FOUND).text == "每晚 350 元〔1〕。"
+    assert reviewed(f"{mark}食堂 11:30 开门。", NOTHING).text == f"食堂 11:30 开门。\n\n{UNCITED}"
+
+
+@pytest.mark.parametrize(
+    "text", ["水在一百度时沸腾。", "可以。", f"{CHAT_MARK}食堂一般 11:30 开门。", "食堂一般 11:30 开门。"]
+)
+def test_general_knowledge_begins_with_its_label(text: str) -> None:
+    answer = reviewed(text, NOTHING, general=True)
+    assert answer.kind is AnswerKind.GENERAL
+    assert answer.text.startswith(f"{GENERAL_LABEL}\n")
+    assert CHAT_MARK not in answer.text
+    assert answer.sources == ()
+
+
+def test_a_failed_reranking_is_said_and_never_called_nothing_found() -> None:
+    answer = reviewed("不客气！", FAILED)
+    assert (answer.text, answer.notice) == ("不客气！", "重排断了。")
+    claimed = reviewed("食堂 11:30 开门。", FAILED)
+    assert (claimed.text, claimed.notice) == (f"食堂 11:30 开门。\n\n{UNCITED}", "重排断了。")
+    with pytest.raises(RerankError) as caught:
+        reviewed(NOTHING_MARK, FAILED)
+    assert caught.value.user_message == "重排断了。"
+
+
+@pytest.mark.parametrize("text", ["[9]", "〔7〕", CHAT_MARK, "---"])
+@pytest.mark.parametrize("retrieval", [FOUND, NOTHING])
+def test_an_answer_of_which_nothing_is_left_is_none(text: str, retrieval: Retrieval) -> None:
+    with pytest.raises(ModelError, match="没有给出内容"):
+        reviewed(text, retrieval)

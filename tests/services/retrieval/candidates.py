@@ -1,0 +1,37 @@
+"""Hits and candidates made by hand."""
+
+from services.index.models import Hit, IndexedChunk
+from services.retrieval.models import Candidate, Verdict
+
+
+def hit(
+    name: str,
+    cosine: float | None = 0.9,
+    matched: frozenset[str] = frozenset(),
+    *,
+    build: str = "build",
+    ordinal: int = 0,
+    text: str = "",
+    context: str = "",
+    heading: str = "",
+) -> Hit:
+    """A hit of the chunk `name`."""
+    chunk = IndexedChunk(name, build, ordinal, text or name, context, {"heading": heading})
+    return Hit(chunk, cosine, None, matched)
+
+
+def candidate(
+    name: str,
+    fused: float = 0.9,
+    rerank_score: float | None = None,
+    verdict: Verdict = Verdict.NOT_RERANKED,
+    *,
+    cosine: float | None = 0.9,
+    build: str = "build",
+    ordinal: int = 0,
+    text: str = "",
+    heading: str = "",
+) -> Candidate:
+    """A candidate of the chunk `name`."""
+    found = hit(name, cosine, build=build, ordinal=ordinal, text=text, heading=heading)
+    return Candidate(found, 0.5, fused, rerank_score, verdict)

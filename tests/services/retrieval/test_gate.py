@@ -1,0 +1,60 @@
+"""The gate: nothing passes that has not reached every bound."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.retrieval.gate import GateRules, judge
+from services.retrieval.models import Verdict
+from tests.services.retrieval.candidates import candidate
+
+numbers = st.one_of(st.floats(allow_nan=True, allow_infinity=True), st.floats(-1, 1))
+candidates = st.lists(st.tuples(st.one_of(st.none(), numbers), st.one_of(st.none(), numbers)), max_size=8)
+
+
+@given(
+    facts=candidates,
+    similarity=st.floats(-1, 1),
+    score=st.floats(0, 1),
+    count=st.integers(1, 4),
+)
+def test_what_is_approved_has_reached_every_bound(
+    facts: list[tuple[float | None, float | None]], similarity: float, score: float, count: int
+) -> None:
+    items = [
+        candidate(str(number), rerank_score=rerank, cosine=cosine) for number, (cosine, rerank) in enumerate(facts)
+    ]
+    judged = judge(items, GateRules(similarity, score, count))
+    assert {item.hit.chunk.chunk_id for item in judged} == {item.hit.chunk.chunk_id for item in items}
+    approved = [item for item in judged if item.verdict is Verdict.APPROVED]
+    qualified = [
+        cosine_and_score
+        for cosine_and_score in facts
+        if cosine_and_score[1] is not None
+        and cosine_and_score[1] >= score
+        and (cosine_and_score[0] is None or cosine_and_score[0] >= similarity)
+    ]
+    assert len(approved) == (len(qualified) if len(qualified) >= count else 0)
+    for item in approved:
+        assert item.rerank_score is not None and item.rerank_score >= score
+        assert item.hit.cosine is None or item.hit.cosine >= similarity
+
+
+def test_every_refusal_says_why() -> None:
+    items = [
+        candidate("passes", rerank_score=0.8),
+        candidate("unlike", rerank_score=0.7, cosine=0.1),
+        candidate("weak", rerank_score=0.4),
+        candidate("unseen"),
+        candidate("blank", rerank_score=0.9, text="  \n"),
+    ]
+    judged = judge(items, GateRules(0.5, 0.5, 1))
+    assert {item.hit.chunk.chunk_id: item.verdict for item in judged} == {
+        "passes": Verdict.APPROVED,
+        "unlike": Verdict.BELOW_SIMILARITY,
+        "weak": Verdict.BELOW_SCORE,
+        "unseen": Verdict.NOT_RERANKED,
+        "blank": Verdict.NOT_RERANKED,
+    }
+    (first, *_) = judge(items, GateRules(0.5, 0.5, 2))
+    assert {item.verdict for item in judge(items, GateRules(0.5, 0.5, 2))}.isdisjoint({Verdict.APPROVED})
+    assert first.verdict in (Verdict.TOO_FEW_QUALIFIED, Verdict.NOT_RERANKED)

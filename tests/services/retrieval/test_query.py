@@ -1,0 +1,64 @@
+"""Queries: QQ's noise goes, code and meaning stay."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.retrieval.models import Question
+from services.retrieval.query import build_query
+
+
+@pytest.mark.parametrize(
+    ("written", "searched"),
+    [
+        ("请问如何安装 mmdeploy ?", "如何安装 mmdeploy ?"),
+        ("各位大佬们yolopose出现这个问题是啥原因呀", "yolopose出现这个问题是啥原因呀"),
+        ("大佬们，请教个问题，宿舍几点关门[捂脸]谢谢大佬", "宿舍几点关门"),
+        ("@小明 @群知 报销要几天😭😭", "报销要几天"),
+        ("[CQ:image,file=a.png]这个报错怎么办", "这个报错怎么办"),
+        ("Hello，在吗，学分怎么算", "学分怎么算"),
+        ("有哪位大佬知道图书馆几点开门", "有哪位大佬知道图书馆几点开门"),
+        ("感谢信模板在哪里", "感谢信模板在哪里"),
+        ("谢谢大佬", "谢谢大佬"),
+        ("在吗", "在吗"),
+        ("hires 版本是多少", "hires 版本是多少"),
+    ],
+)
+def test_courtesies_at_the_ends_go(written: str, searched: str) -> None:
+    assert build_query(Question(written)).text == searched
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```\nhi 大佬\nprint('谢谢')\n```",
+        'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: 请问 @x [图片]',
+        "`pip install @scope/pkg`",
+        "KeyError: '你好'",
+    ],
+)
+def test_code_stays_letter_by_letter(code: str) -> None:
+    assert build_query(Question(f"大佬们求助，这个怎么解决\n{code}")).text.endswith(code)
+
+
+def test_the_quoted_message_is_searched_too() -> None:
+    assert build_query(Question("这个怎么修", "大佬们 ERR-4032 又来了")).text == "这个怎么修\nERR-4032 又来了"
+    assert build_query(Question("[图片]", "几点关门")).text == "几点关门"
+    assert build_query(Question("", "几点关门")).text == "几点关门"
+
+
+def test_a_paste_is_cut() -> None:
+    assert len(build_query(Question("住宿标准" * 2000)).text) == 1000
+
+
+@given(text=st.text(max_size=300), quoted=st.text(max_size=300))
+def test_something_is_searched_whenever_something_was_written(text: str, quoted: str) -> None:
+    query = build_query(Question(text, quoted))
+    assert bool(query.text.strip()) >= bool(text.strip() or quoted.strip())
+    assert len(query.text) <= 1000
+
+
+@given(words=st.lists(st.sampled_from(["报销", "学分", "ERR-4032", "安装", "mmdet", "3.5"]), min_size=1, max_size=6))
+def test_what_carries_meaning_is_never_lost(words: list[str]) -> None:
+    text = build_query(Question("大佬们求助 " + "、".join(words) + " 谢谢")).text
+    assert all(word in text for word in words)

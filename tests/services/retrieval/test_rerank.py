@@ -1,0 +1,93 @@
+"""The embedded reranker: shipped coefficients that fit the code, calibrated scores, sane fall-backs."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from services.embeddings.models import CosineScale
+from services.index.models import SearchResult
+from services.retrieval.features import FEATURES, Evidence, describe
+from services.retrieval.fuse import fuse, weigh
+from services.retrieval.models import Strictness
+from services.retrieval.rerank import COEFFICIENTS, EmbeddedReranker, load_coefficients
+from tests.services.retrieval.candidates import hit
+
+COEFFICIENT_SET = load_coefficients()
+
+
+def evidence(
+    cosines: list[float | None], *, scale: CosineScale = CosineScale.E5, vector: bool = True, matched: str = ""
+) -> Evidence:
+    hits = tuple(
+        hit(f"{number}", cosine, frozenset(matched.split()), text="住宿标准为每晚三百五十元")
+        for number, cosine in enumerate(cosines)
+    )
+    frequency = {"住宿": 3, "宿标": 2, "标准": 9}
+    words = weigh("住宿标准", frequency, 400)
+    fused = fuse(words, SearchResult(hits, frequency, 400), scale)
+    question = COEFFICIENT_SET.landmarks[0].tolist() if vector else None
+    return Evidence("住宿标准", words, fused, question, 0.85 if vector else None, 0.9 if vector else None)
+
+
+def test_coefficients_carry_their_provenance() -> None:
+    provenance = COEFFICIENT_SET.provenance
+    assert tuple(provenance["features"]) == FEATURES
+    assert {"trained", "by", "labels", "corpus", "reading", "seed", "held_out"} <= set(provenance)
+
+
+def test_coefficients_for_other_features_are_refused(tmp_path: Path) -> None:
+    with np.load(COEFFICIENTS, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    arrays["provenance"] = np.array('{"features": ["cosine"], "networks": 1}')
+    np.savez(tmp_path / "other.npz", **arrays)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="other features"):
+        load_coefficients(tmp_path / "other.npz")
+
+
+def test_every_feature_is_a_number() -> None:
+    for item in (evidence([0.9, 0.8]), evidence([None]), evidence([0.9], vector=False)):
+        values = describe(item, COEFFICIENT_SET.background)
+        assert values.shape == (len(FEATURES),)
+        assert np.isfinite(values).all()
+
+
+async def test_scores_fall_with_the_fused_score_and_are_probabilities() -> None:
+    found = evidence([0.93, 0.92, 0.90, 0.84], matched="住宿 宿标 标准")
+    scores = await EmbeddedReranker(CosineScale.E5, COEFFICIENT_SET).scores(found, found.recalled)
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score < 1 for score in scores)
+    assert scores[-1] < 0.01
+
+
+async def test_a_nearer_collection_is_more_likely_to_answer() -> None:
+    reranker = EmbeddedReranker(CosineScale.E5, COEFFICIENT_SET)
+    near, far = evidence([0.95], matched="住宿 宿标 标准"), evidence([0.80])
+    assert (await reranker.scores(near, near.recalled))[0] > (await reranker.scores(far, far.recalled))[0] + 0.3
+
+
+@pytest.mark.parametrize(
+    ("scale", "vector"),
+    [(CosineScale.UNKNOWN, True), (CosineScale.E5, False), (CosineScale.UNIVERSAL_SENTENCE_ENCODER, False)],
+)
+async def test_without_measured_vectors_the_words_decide(scale: CosineScale, vector: bool) -> None:
+    reranker = EmbeddedReranker(scale, COEFFICIENT_SET)
+    lowest = reranker.thresholds[Strictness.ASKED]
+    unlike = evidence([0.99], scale=scale, vector=vector)
+    alike = evidence([0.1], scale=scale, vector=vector, matched="住宿 宿标 标准")
+    assert (
+        (await reranker.scores(unlike, unlike.recalled))[0] < lowest < (await reranker.scores(alike, alike.recalled))[0]
+    )
+
+
+async def test_who_writes_a_rare_code_is_answered_only_when_asked() -> None:
+    frequency = {"err-40321": 1, "err": 60, "40321": 1}
+    words = weigh("ERR-40321", frequency, 1000)
+    hits = (hit("code", 0.70, frozenset(frequency)), hit("other", 0.75, frozenset({"err"})))
+    fused = fuse(words, SearchResult(hits, frequency, 1000), CosineScale.E5)
+    vector = COEFFICIENT_SET.landmarks[0].tolist()
+    reranker = EmbeddedReranker(CosineScale.E5, COEFFICIENT_SET)
+    scores = await reranker.scores(Evidence("ERR-40321", words, fused, vector, 0.7, 0.8), fused)
+    by_name = {item.hit.chunk.chunk_id: score for item, score in zip(fused, scores, strict=True)}
+    assert reranker.thresholds[Strictness.ASKED] <= by_name["code"] < reranker.thresholds[Strictness.UNASKED]
+    assert by_name["other"] < reranker.thresholds[Strictness.ASKED]
