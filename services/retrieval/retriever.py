@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.embeddings.models import EmbeddingModel
-from services.errors import EmbeddingError, RerankError
+from services.errors import EmbeddingError, RerankError, SearchIndexError
 from services.index.models import SearchIndex, SearchRequest, SearchResult
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedback, GateFeedbackRecords
@@ -42,6 +42,8 @@ _NEAREST = 3
 # A model is asked for synonyms only where the best candidate comes this near: not for greetings.
 _NEAR_MISS = 0.1
 _REACH = 1
+_NO_VECTORS = "资料的向量索引出错了，请管理员查看日志。"
+_BY_WORDS = "这次只按字词查找。"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,8 @@ class Retriever:
     ) -> Retrieval:
         """The approved passages of one collection for a question, and why the others are not approved.
 
-        When the embedding service fails the search goes on by words alone and says so; when a rerank service fails
-        nothing is approved and the warning says so. Raises `SearchIndexError`.
+        When the embedding service or the vectors fail the search goes on by words alone and says so; when a rerank
+        service fails nothing is approved and the warning says so. Raises `SearchIndexError`.
         """
         query = build_query(question)
         recall = await self._recall(collection, query)
@@ -147,7 +149,15 @@ class Retriever:
             limit=self._settings.recall_top_k,
             hidden_builds=hidden,
         )
-        result = await self._index.search(request)
+        try:
+            result = await self._index.search(request)
+        except SearchIndexError as error:
+            if vector is None:
+                raise
+            # Texts and words are stored apart from the vectors: what broke may be these alone.
+            log.warning("searching %s by words alone: %s", collection, error)
+            result = await self._index.search(replace(request, vector=None))
+            vector, warning = None, f"{_NO_VECTORS}{_BY_WORDS}"
         # The specification's source_scope_valid: a candidate that is not a visible build of this very collection does
         # not exist, whatever the index says of it.
         documents = await self._records.visible(collection, {hit.chunk.build_id for hit in result.hits})
@@ -224,7 +234,7 @@ class Retriever:
             return await self._embedding.embeddings.aembed_query(text), ""
         except EmbeddingError as error:
             log.warning("searching by words alone: %s", error)
-            return None, f"{error.user_message}这次只按字词查找。"
+            return None, f"{error.user_message}{_BY_WORDS}"
 
 
 def _evidence(query: Query, words: QuestionWords, fused: Sequence[Candidate], recall: _Recall) -> Evidence:

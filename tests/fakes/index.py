@@ -20,10 +20,14 @@ _RARE = 5
 
 
 class MemoryIndex:
-    """Implements `SearchIndex`. `fail` makes every call raise `SearchIndexError` until it is set back."""
+    """Implements `SearchIndex`. `fail` makes every call raise `SearchIndexError` until it is set back.
+
+    `fail_vectors` does so for searches by vector only.
+    """
 
     def __init__(self) -> None:
         self.fail = False
+        self.fail_vectors = False
         self._closed = False
         self._words: dict[str, dict[str, IndexedChunk]] = {}
         self._vectors: dict[tuple[str, str], dict[str, tuple[str, tuple[float, ...]]]] = {}
@@ -44,6 +48,8 @@ class MemoryIndex:
     async def search(self, request: SearchRequest) -> SearchResult:
         """Score every chunk in both channels and keep the best `limit` of each."""
         self._check()
+        if self.fail_vectors and request.vector is not None:
+            raise SearchIndexError("资料索引出错了，请稍后再试。", "the vectors are broken")
         chunks = self._words.get(request.collection, {})
         terms = query_terms(request.text)
         counts = {chunk_id: Counter(_terms(chunk)) for chunk_id, chunk in chunks.items()}

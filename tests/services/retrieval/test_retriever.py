@@ -199,6 +199,15 @@ async def test_a_failing_embedding_leaves_the_words(library: Library) -> None:
     assert all(item.hit.cosine is None for item in found.candidates)
 
 
+async def test_failing_vectors_leave_the_words(library: Library) -> None:
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL)
+    library.index.fail_vectors = True
+    found = await ask(library, "住宿标准为每晚多少元")
+    assert found.warning == "资料的向量索引出错了，请管理员查看日志。这次只按字词查找。"
+    assert TRAVEL[1] in found.references[0].text
+    assert all(item.hit.cosine is None for item in found.candidates)
+
+
 async def test_chunks_without_vectors_are_found_by_words(library: Library) -> None:
     await library.add(GROUP, "旧模型.txt", TRAVEL, vectors=False)
     found = await ask(library, "住宿标准为每晚多少元")
