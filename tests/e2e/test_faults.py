@@ -67,7 +67,7 @@ async def test_a_failing_rerank_service(
         # The explanation for a person who asks why says it, too.
         assert sentence in await _ask(client, f"/kb test {QUESTION}")
     assert not any(ANSWER in prompt for prompt in model_server.prompts())
-    assert KEY not in bot.output
+    assert KEY not in bot.output()
 
     rerank_server.fault = Fault.NONE
     reply = await _ask(client)
