@@ -108,9 +108,14 @@ def definitions(text: str) -> set[tuple[str, str]]:
     for names in _definitions(text):
         usable = list(dict.fromkeys(name for name in names if _is_name(name)))[:_MAX_NAMES]
         for left, right in combinations(sorted(usable), 2):
-            if normalise(left) != normalise(right):
+            if normalise(left) != normalise(right) and not _is_head(left, right) and not _is_head(right, left):
                 found.add((left, right))
     return found
+
+
+def _is_head(short: str, long: str) -> bool:
+    """Whether a name is but the kind of thing that the other names: 广场 of 人民广场 stands in any other square's."""
+    return len(short) == 2 and bool(_HAS_HAN.match(short)) and long.endswith(short)
 
 
 def _definitions(text: str) -> Iterator[list[str]]:

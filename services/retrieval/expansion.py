@@ -30,10 +30,10 @@ class QueryExpansion:
         self._model = model
         self._prompt = prompt
 
-    async def words(self, collection: str, query: Query, hidden_builds: set[str], *, ask_model: bool) -> list[str]:
+    async def words(self, collection: str, query: Query, hidden_builds: set[str]) -> list[str]:
         """Up to five words that are not in the question. A model that fails adds none. Raises `SearchIndexError`."""
         found = await self._index.aliases(collection, query.text, _MAX_WORDS, hidden_builds)
-        if not found and ask_model and self._model is not None:
+        if not found and self._model is not None:
             found = await self._ask(self._model, query)
         lowered = query.text.lower()
         words = dict.fromkeys(" ".join(word.split())[:_MAX_WORD_CHARS] for word in found)
