@@ -14,26 +14,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.quality.collection import CachedEmbeddings, Shelf
+from benchmarks.quality.collection import open_shelf
 from benchmarks.quality.datasets import Message, Passage, passages_of_corpus, read_messages
 from benchmarks.quality.vectors import Vectors
 from services.database import Database, open_database, sqlite_url
-from services.embeddings.models import CosineScale, EmbeddingModel
-from services.index.process import IndexProcess
 from services.proactive.models import Decision, GroupMessage, Outcome, Reason
 from services.proactive.service import ProactiveService
-from services.prompts import load_prompts
-from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
-from services.retrieval.expansion import QueryExpansion
-from services.retrieval.rerank import EmbeddedReranker, load_coefficients
-from services.retrieval.retriever import Retriever
 from services.session import Collection, KnowledgeScope
-from services.settings import ProactiveSettings, RetrievalSettings
+from services.settings import ProactiveSettings
 
 GROUP, AUTHORS, EVERY_S = 777, 30, 40.0
 _COLLECTION = Collection.of_group(GROUP, KnowledgeScope.GROUP).name
-_SPACE = "e5"
 _FILLED = "filled"
 _TEXT_CHARS = 60
 
@@ -109,31 +101,6 @@ async def hold(proactive: ProactiveService, clock: Clock, messages: Iterable[Mes
 
 
 @asynccontextmanager
-async def open_knowledge(directory: Path, vectors: Vectors) -> AsyncGenerator[Shelf]:
-    """The stores in `directory`, and the product's retriever on them."""
-    directory.mkdir(parents=True, exist_ok=True)
-    database = await open_database(sqlite_url(directory / "app.sqlite3"))
-    index = IndexProcess(directory)
-    try:
-        await index.open()
-        embedding = EmbeddingModel(CachedEmbeddings(vectors), _SPACE, "e5", CosineScale.E5, "", _nothing)
-        records = DocumentRecords(database)
-        retriever = Retriever(
-            records,
-            index,
-            embedding,
-            EmbeddedReranker(embedding.scale, load_coefficients()),
-            QueryExpansion(index, None, load_prompts().expand),
-            GateFeedbackRecords(database),
-            RetrievalSettings.model_construct(),
-        )
-        yield Shelf(records, index, vectors, retriever)
-    finally:
-        await index.close()
-        await database.close()
-
-
-@asynccontextmanager
 async def fresh_records() -> AsyncGenerator[Database]:
     """An empty database, gone when the block ends."""
     with tempfile.TemporaryDirectory() as directory:
@@ -144,15 +111,11 @@ async def fresh_records() -> AsyncGenerator[Database]:
             await database.close()
 
 
-async def _nothing() -> None:
-    """There is no model process to close."""
-
-
 async def run(
     directory: Path, vectors: Vectors, corpus: Path, messages: Sequence[Message], settings: ProactiveSettings
 ) -> Transcript:
     """Fill `directory` from the corpus unless an earlier run did, then hold the conversation."""
-    async with open_knowledge(directory, vectors) as shelf:
+    async with open_shelf(vectors, directory) as shelf:
         filled = directory / _FILLED
         if not filled.exists():
             passages: list[Passage] = await asyncio.to_thread(passages_of_corpus, corpus)

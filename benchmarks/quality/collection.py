@@ -1,10 +1,9 @@
 """A knowledge base of an experiment in the real stores, and the product's retriever on it."""
 
-import asyncio
 import hashlib
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,11 +79,13 @@ class Shelf:
 
 
 @asynccontextmanager
-async def open_shelf(vectors: Vectors, settings: RetrievalSettings | None = None) -> AsyncGenerator[Shelf]:
-    """An empty data directory, gone when the block ends."""
-    with tempfile.TemporaryDirectory() as directory:
-        database = await open_database(sqlite_url(Path(directory) / "app.sqlite3"))
-        index = IndexProcess(Path(directory))
+async def open_shelf(vectors: Vectors, directory: Path | None = None) -> AsyncGenerator[Shelf]:
+    """The shelf in `directory`, or an empty one that is gone when the block ends."""
+    with nullcontext(directory) if directory else tempfile.TemporaryDirectory() as place:
+        path = Path(place)
+        path.mkdir(parents=True, exist_ok=True)
+        database = await open_database(sqlite_url(path / "app.sqlite3"))
+        index = IndexProcess(path)
         try:
             await index.open()
             embedding = EmbeddingModel(CachedEmbeddings(vectors), _SPACE, "e5", CosineScale.E5, "", _nothing)
@@ -96,7 +97,7 @@ async def open_shelf(vectors: Vectors, settings: RetrievalSettings | None = None
                 EmbeddedReranker(embedding.scale, load_coefficients()),
                 QueryExpansion(index, None, load_prompts().expand),
                 GateFeedbackRecords(database),
-                settings or RetrievalSettings.model_construct(),
+                RetrievalSettings.model_construct(),
             )
             yield Shelf(records, index, vectors, retriever)
         finally:
@@ -105,4 +106,4 @@ async def open_shelf(vectors: Vectors, settings: RetrievalSettings | None = None
 
 
 async def _nothing() -> None:
-    await asyncio.sleep(0)
+    """There is no model process to close."""
