@@ -21,7 +21,7 @@ from plugins._depends import Proactive, outbox, services, settings, started_at
 from plugins._messages import size_text, time_text
 from plugins._speaker import Speaker, Speaking, shares_knowledge
 from plugins._subcommands import split_subcommand
-from services.proactive.rules import LONGEST_QUIET, parse_duration
+from services.proactive.durations import LONGEST_QUIET, parse_duration
 from services.proactive.service import ProactiveService
 from services.roles import Action, usages
 
