@@ -18,6 +18,10 @@ _READABLE = frozenset({"text", "at", "reply", "face"})
 UNWELCOME = frozenset({"7", "31", "33", "59", "77", "105", "121", "123"}) | frozenset(
     {"128078", "128169", "128405", "129323", "129296", "128683", "10060"}
 )
+# 赞, 鼓掌, 抱拳, 爱心, 玫瑰, OK, 牛啊; 👍 👏 🙏 ❤ 🎉 👌.
+WELCOME = frozenset({"76", "99", "118", "66", "63", "124", "285"}) | frozenset(
+    {"128077", "128079", "128591", "10084", "127881", "128076"}
+)
 
 
 def group_message(
@@ -76,6 +80,11 @@ class Reaction:
     def is_unwelcome(self) -> bool:
         """Whether it says that the message is not wanted."""
         return bool(self.emoji_ids & UNWELCOME)
+
+    @property
+    def is_welcome(self) -> bool:
+        """Whether it says that the message is liked."""
+        return not self.is_unwelcome and bool(self.emoji_ids & WELCOME)
 
 
 def reaction_of(event: NoticeEvent) -> Reaction | None:

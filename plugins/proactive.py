@@ -12,7 +12,7 @@ from plugins._outbox import Chat
 from plugins._unasked import MARK, group_message, is_unasked, reaction_of, replied_to
 from services.answering.models import AnswerKind
 from services.answering.service import QuestionAnswering
-from services.proactive.models import GroupMessage, ObjectionSource, Outcome
+from services.proactive.models import GroupMessage, OpinionSource, Outcome
 from services.proactive.rules import asks_for_quiet
 from services.proactive.service import OBJECTION_QUIET, ProactiveService
 from services.records.tables import now
@@ -36,11 +36,11 @@ async def _told_to_be_quiet(event: Event) -> bool:
     return await _listening(event) and event.is_tome() and asks_for_quiet(event.get_plaintext())
 
 
-async def _is_objection(event: NoticeEvent) -> bool:
+async def _is_opinion(event: NoticeEvent) -> bool:
     reaction = reaction_of(event)
     return (
         reaction is not None
-        and reaction.is_unwelcome
+        and (reaction.is_unwelcome or reaction.is_welcome)
         and is_open()
         and services().proactive.is_on(reaction.group_id)
         and str(reaction.user_id) not in get_bots()
@@ -51,7 +51,7 @@ async def _is_objection(event: NoticeEvent) -> bool:
 listen = on_message(rule=_listening, priority=1, block=False)
 hush = on_message(rule=_told_to_be_quiet, priority=80, block=True)
 speak_up = on_message(rule=_listening, priority=99, block=False)
-objection = on_notice(rule=_is_objection, priority=90, block=False)
+opinion = on_notice(rule=_is_opinion, priority=90, block=False)
 recall = on_notice(priority=90, block=False)
 
 
@@ -97,7 +97,7 @@ async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService
 async def _(bot: Bot, event: GroupMessageEvent, proactive: Proactive) -> None:
     became_quiet: bool | None = None
     if event.reply is not None and str(event.reply.sender.user_id) == bot.self_id:
-        became_quiet = await _object(proactive, event.group_id, event.reply.message, ObjectionSource.REPLY)
+        became_quiet = await _object(proactive, event.group_id, event.reply.message, OpinionSource.REPLY)
     if became_quiet is None and proactive.status(event.group_id).quiet_until is None:
         await proactive.quiet(event.group_id, OBJECTION_QUIET)
         became_quiet = True
@@ -105,7 +105,7 @@ async def _(bot: Bot, event: GroupMessageEvent, proactive: Proactive) -> None:
         await outbox.send(_chat(bot, event.group_id), _HUSHED, event.message_id)
 
 
-@objection.handle()
+@opinion.handle()
 async def _(bot: Bot, event: NoticeEvent, proactive: Proactive) -> None:
     reaction = reaction_of(event)
     if reaction is None:
@@ -118,11 +118,14 @@ async def _(bot: Bot, event: NoticeEvent, proactive: Proactive) -> None:
     if str((found.get("sender") or {}).get("user_id")) != bot.self_id:
         return
     message = type_validate_python(Message, found.get("message") or [])
-    if await _object(proactive, reaction.group_id, message, ObjectionSource.REACTION):
+    if reaction.is_welcome:
+        if replied_to(message) is not None or is_unasked(message):
+            await proactive.welcome(reaction.group_id, replied_to(message))
+    elif await _object(proactive, reaction.group_id, message, OpinionSource.REACTION):
         await outbox.send(_chat(bot, reaction.group_id), _HUSHED)
 
 
-async def _object(proactive: ProactiveService, group_id: int, message: Message, source: ObjectionSource) -> bool | None:
+async def _object(proactive: ProactiveService, group_id: int, message: Message, source: OpinionSource) -> bool | None:
     """Hold `message` of the bot against it, if nobody asked for it: True where it became quiet by that."""
     question_id = replied_to(message)
     if question_id is None and not is_unasked(message):

@@ -87,8 +87,8 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class ObjectionSource(StrEnum):
-    """How somebody told that an answer was unwelcome."""
+class OpinionSource(StrEnum):
+    """How somebody told what he thought of an answer."""
 
     REACTION = "reaction"
     REPLY = "reply"

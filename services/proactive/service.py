@@ -14,7 +14,7 @@ from services.proactive.models import (
     Decision,
     GroupMessage,
     GroupStatus,
-    ObjectionSource,
+    OpinionSource,
     Outcome,
     Reason,
 )
@@ -198,7 +198,7 @@ class ProactiveService:
             reason = Reason.ANSWERED if sent else Reason.NOTHING_TO_SAY
             self._decide(group, approval.message, reason, _score(approval.retrieval))
 
-    async def object(self, group_id: int, message_id: int | None, source: ObjectionSource) -> bool | None:
+    async def object(self, group_id: int, message_id: int | None, source: OpinionSource) -> bool | None:
         """Somebody did not want the answer to `message_id` (None: the newest one): be quiet for at least an hour.
 
         The first objection to an answer is kept as feedback on the gate. True where it became quiet now, False where it
@@ -208,19 +208,30 @@ class ProactiveService:
         if group is None:
             return None
         async with group.counting:
-            sent = [item for item in group.answers if not item.fruitless]
-            found = [item for item in sent if message_id is None or item.message_id == message_id]
-            if not found:
+            answer = _sent_answer(group, message_id)
+            if answer is None:
                 return None
             becomes_quiet = not self._is_quiet(group)
             until, asked_for = self._clock() + OBJECTION_QUIET, group.preferences.quiet_until
             if asked_for is None or asked_for < until:
                 await self._quiet_until(group, until)
-            answer = found[-1]
             if not answer.objected:
                 await self._change(group, replace(answer, objected=True))
                 await self._feedback.add(answer.collection, answer.rerank_score, helpful=False, source=source)
         return becomes_quiet
+
+    async def welcome(self, group_id: int, message_id: int | None) -> None:
+        """Somebody liked the answer to `message_id` (None: the newest one). The first time is kept as feedback."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return
+        async with group.counting:
+            answer = _sent_answer(group, message_id)
+            if answer is not None and not answer.welcomed:
+                await self._change(group, replace(answer, welcomed=True))
+                await self._feedback.add(
+                    answer.collection, answer.rerank_score, helpful=True, source=OpinionSource.REACTION
+                )
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -336,6 +347,12 @@ class ProactiveService:
 def _place(heard: Sequence[GroupMessage], message: GroupMessage) -> int | None:
     places = (place for place, item in enumerate(heard) if item.message_id == message.message_id)
     return next(places, None)
+
+
+def _sent_answer(group: _Group, message_id: int | None) -> UnaskedAnswer | None:
+    sent = [item for item in group.answers if not item.fruitless]
+    found = [item for item in sent if message_id is None or item.message_id == message_id]
+    return found[-1] if found else None
 
 
 def _score(retrieval: Retrieval) -> float | None:

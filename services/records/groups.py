@@ -27,7 +27,8 @@ class UnaskedAnswer:
     """A question that was taken up unasked. `id` is 0 until it is written down.
 
     `text` is the question as the rules compare it; the reference is chunks `first_ordinal` to `last_ordinal` of
-    `build_id`. `fruitless`: there was nothing worth saying. `objected`: somebody did not want the answer.
+    `build_id`. `fruitless`: there was nothing worth saying. `objected`: somebody did not want the answer; `welcomed`:
+    somebody did.
     """
 
     group_id: int
@@ -41,6 +42,7 @@ class UnaskedAnswer:
     answered_at: datetime
     fruitless: bool = False
     objected: bool = False
+    welcomed: bool = False
     id: int = 0
 
 
@@ -97,12 +99,17 @@ class GroupRecords:
             return added.scalar_one()
 
     async def change_answer(self, answer: UnaskedAnswer) -> None:
-        """Write down what became of it: when it was sent, that it was fruitless, or that somebody objected."""
+        """Write down what became of it: when it was sent, that it was fruitless, or what somebody thought of it."""
         async with self._database.writing() as session:
             await session.execute(
                 update(UnaskedAnswerRecord)
                 .where(UnaskedAnswerRecord.id == answer.id)
-                .values(answered_at=answer.answered_at, fruitless=answer.fruitless, objected=answer.objected)
+                .values(
+                    answered_at=answer.answered_at,
+                    fruitless=answer.fruitless,
+                    objected=answer.objected,
+                    welcomed=answer.welcomed,
+                )
             )
 
     async def withdraw_answer(self, answer_id: int) -> None:
@@ -152,6 +159,7 @@ _ANSWER_COLUMNS = (
     "answered_at",
     "fruitless",
     "objected",
+    "welcomed",
 )
 
 

@@ -187,7 +187,7 @@ class UnaskedAnswerRecord(Base):
     """A question that the bot took up without being asked; the row goes after a day.
 
     `message_id` is the question, `text` its normalised form, `build_id` and the ordinals its first reference.
-    `fruitless`: nothing was worth saying. `objected`: somebody did not want the answer.
+    `fruitless`: nothing was worth saying. `objected`: somebody did not want the answer; `welcomed`: did.
     """
 
     __tablename__ = "unasked_answers"
@@ -203,6 +203,7 @@ class UnaskedAnswerRecord(Base):
     rerank_score: Mapped[float]
     fruitless: Mapped[bool] = mapped_column(default=False)
     objected: Mapped[bool] = mapped_column(default=False)
+    welcomed: Mapped[bool] = mapped_column(default=False)
     answered_at: Mapped[datetime]
 
 

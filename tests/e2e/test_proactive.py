@@ -165,19 +165,22 @@ async def test_a_reaction_silences_it_and_a_restart_does_not_wake_it(
     answer = await _answered(client, question)
     assert answer.text.endswith(MARK)
 
-    # A friendly face, a face on a person's message, and one that is taken back mean nothing.
-    await client.react(BEN, answer.message_id, THUMB_UP)
+    # A face on a person's message and one that is taken back mean nothing; a friendly one is noted once.
     await client.react(BEN, question, THUMB_DOWN)
     await client.react(BEN, answer.message_id, THUMB_DOWN, on=False)
     await client.quiet(1)
     assert _feedback(bot) == []
+    await client.react(BEN, answer.message_id, THUMB_UP)
+    await client.react(CARL, answer.message_id, THUMB_UP)
+    await client.quiet(1)
+    assert _feedback(bot) == [(f"group_{GROUP}", 1)]
 
     await client.react(BEN, answer.message_id, THUMB_DOWN)
     await client.wait_sent("一小时内不主动回答了")
     await client.react(CARL, answer.message_id, HUSH)
     await client.group_message(GROUP, CARL, PURCHASE)
     await client.quiet(2)
-    assert _feedback(bot) == [(f"group_{GROUP}", 0)]
+    assert _feedback(bot) == [(f"group_{GROUP}", 1), (f"group_{GROUP}", 0)]
     assert "安静到" in await _status(client)
 
     assert await bot.stop() == 0

@@ -10,7 +10,7 @@ from nonebot.adapters.onebot.v11.event import Reply
 from nonebot.compat import type_validate_python
 
 from plugins._proactive_report import status_text
-from plugins._unasked import MARK, UNWELCOME, group_message, is_unasked, reaction_of, replied_to
+from plugins._unasked import MARK, UNWELCOME, WELCOME, group_message, is_unasked, reaction_of, replied_to
 from services.proactive.models import Decision, GroupMessage, GroupStatus, Reason
 
 BOT, OUR_OTHER, ASKER, HELPER = "3889000001", "3889000002", 10002, 10003
@@ -126,12 +126,13 @@ def test_unwelcome_in_every_dialect(emoji_id: str) -> None:
         assert reaction.is_unwelcome
 
 
-@pytest.mark.parametrize("emoji_id", ["76", "66", "124", "424", "128077", "128076", "14"])
-def test_friendly_reactions(emoji_id: str) -> None:
+@pytest.mark.parametrize(("emoji_id", "welcome"), [*((each, True) for each in sorted(WELCOME)), ("424", False)])
+def test_friendly_reactions(emoji_id: str, welcome: bool) -> None:
     for event in (napcat(emoji_id, is_add=True), lagrange(emoji_id, "add")):
         reaction = reaction_of(event)
         assert reaction is not None
         assert not reaction.is_unwelcome
+        assert reaction.is_welcome is welcome
 
 
 @pytest.mark.parametrize(

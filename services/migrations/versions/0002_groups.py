@@ -28,6 +28,7 @@ def upgrade() -> None:
         sa.Column("rerank_score", sa.Double, nullable=False),
         sa.Column("fruitless", sa.Boolean, nullable=False),
         sa.Column("objected", sa.Boolean, nullable=False),
+        sa.Column("welcomed", sa.Boolean, nullable=False),
         sa.Column("answered_at", sa.DateTime(timezone=True), nullable=False),
     )
     op.create_index("ix_unasked_answers_group_id", "unasked_answers", ["group_id"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from services.database import Database, open_database, sqlite_url
 from services.errors import SearchIndexError
-from services.proactive.models import Approval, GroupMessage, ObjectionSource, Outcome, Reason
+from services.proactive.models import Approval, GroupMessage, OpinionSource, Outcome, Reason
 from services.proactive.service import ProactiveService
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.retrieval.models import Question, RetrievalStatus, Strictness
@@ -443,20 +443,20 @@ async def opinions(bot: Bot) -> list[tuple[float, bool, str]]:
 
 async def test_an_objection_makes_it_quiet_for_an_hour_and_is_kept(bot: Bot) -> None:
     assert await bot.answers(A, message_id=-42)
-    assert await bot.service.object(GROUP, -42, ObjectionSource.REACTION) is True
+    assert await bot.service.object(GROUP, -42, OpinionSource.REACTION) is True
     assert bot.service.status(GROUP).quiet_until == bot.clock.present + timedelta(hours=1)
     assert await opinions(bot) == [(0.9, False, "reaction")]
-    assert await bot.service.object(GROUP, -42, ObjectionSource.REPLY) is False
+    assert await bot.service.object(GROUP, -42, OpinionSource.REPLY) is False
     assert len(await opinions(bot)) == 1, "one opinion on one answer"
     again = await bot.restarted()
     assert not await again.answers(A, OTHER)
-    await again.service.object(GROUP, -42, ObjectionSource.REPLY)
+    await again.service.object(GROUP, -42, OpinionSource.REPLY)
     assert len(await opinions(bot)) == 1
 
 
 async def test_many_who_mind_at_once_are_told_once(bot: Bot) -> None:
     assert await bot.answers(A, message_id=42)
-    told = await asyncio.gather(*(bot.service.object(GROUP, 42, ObjectionSource.REACTION) for _ in range(5)))
+    told = await asyncio.gather(*(bot.service.object(GROUP, 42, OpinionSource.REACTION) for _ in range(5)))
     assert sorted(map(bool, told)) == [False] * 4 + [True]
     assert len(await opinions(bot)) == 1
 
@@ -465,15 +465,27 @@ async def test_an_objection_without_the_question_is_to_the_newest_answer(bot: Bo
     bot.retriever.found[OTHER] = usable("other", score=0.8)
     assert await bot.answers(A)
     assert await bot.answers(B, OTHER)
-    assert await bot.service.object(GROUP, None, ObjectionSource.REPLY) is True
+    assert await bot.service.object(GROUP, None, OpinionSource.REPLY) is True
     assert await opinions(bot) == [(0.8, False, "reply")]
 
 
-async def test_what_was_not_answered_unasked_cannot_be_objected_to(bot: Bot) -> None:
-    assert await bot.service.object(GROUP, None, ObjectionSource.REACTION) is None
+async def test_who_likes_an_answer_is_heard_once_and_nothing_becomes_quiet(bot: Bot) -> None:
     assert await bot.answers(A, message_id=42)
-    assert await bot.service.object(GROUP, 43, ObjectionSource.REACTION) is None
-    assert await bot.service.object(778, 42, ObjectionSource.REACTION) is None
+    await bot.service.welcome(GROUP, 42)
+    await bot.service.welcome(GROUP, None)
+    assert await opinions(bot) == [(0.9, True, "reaction")]
+    assert bot.service.status(GROUP).quiet_until is None
+    for group_id, message_id in ((GROUP, 43), (778, 42)):
+        await bot.service.welcome(group_id, message_id)
+    assert await bot.service.object(GROUP, 42, OpinionSource.REACTION) is True
+    assert [helpful for _, helpful, _ in await opinions(bot)] == [False, True]
+
+
+async def test_what_was_not_answered_unasked_cannot_be_objected_to(bot: Bot) -> None:
+    assert await bot.service.object(GROUP, None, OpinionSource.REACTION) is None
+    assert await bot.answers(A, message_id=42)
+    assert await bot.service.object(GROUP, 43, OpinionSource.REACTION) is None
+    assert await bot.service.object(778, 42, OpinionSource.REACTION) is None
     assert bot.service.status(GROUP).quiet_until is None
     assert await opinions(bot) == []
 
@@ -481,14 +493,14 @@ async def test_what_was_not_answered_unasked_cannot_be_objected_to(bot: Bot) -> 
 async def test_an_objection_never_shortens_a_quiet(bot: Bot) -> None:
     assert await bot.answers(A, message_id=42)
     until = await bot.service.quiet(GROUP, timedelta(days=1))
-    assert await bot.service.object(GROUP, 42, ObjectionSource.REACTION) is False
+    assert await bot.service.object(GROUP, 42, OpinionSource.REACTION) is False
     assert bot.service.status(GROUP).quiet_until == until
 
 
 async def test_an_objection_makes_a_short_quiet_an_hour(bot: Bot) -> None:
     assert await bot.answers(A, message_id=42)
     await bot.service.quiet(GROUP, timedelta(minutes=10))
-    assert await bot.service.object(GROUP, 42, ObjectionSource.REACTION) is False
+    assert await bot.service.object(GROUP, 42, OpinionSource.REACTION) is False
     assert bot.service.status(GROUP).quiet_until == bot.clock.present + timedelta(hours=1)
 
 
