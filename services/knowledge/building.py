@@ -17,7 +17,7 @@ from services.records.tables import DocumentRecord
 _BATCH = 16
 # Changes when loaders or the splitter give other chunks for the same file, so that an interrupted build of an older
 # release is begun anew instead of being mixed with a newer one.
-_PARSER_REVISION = 1
+_PARSER_REVISION = 2
 
 
 @dataclass(frozen=True, slots=True)

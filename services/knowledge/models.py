@@ -12,7 +12,8 @@ class Section:
 
     `page` counts from 1 and means a PDF page, a slide or a sheet; None where the format has none. `heading` is the
     path of headings from the top. `table` marks text that is rows of a table, one a line; `header` is then its first
-    row, repeated in every chunk that the table is cut into.
+    row, repeated in every chunk that the table is cut into. `complete` marks text that says all by itself, however
+    short: a question with its answer.
     """
 
     text: str
@@ -20,6 +21,7 @@ class Section:
     heading: tuple[str, ...] = ()
     table: bool = False
     header: str = ""
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)

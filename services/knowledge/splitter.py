@@ -1,6 +1,7 @@
 """Sections to chunks: passages of bounded length that begin and end where the text does."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from services.knowledge.models import Chunk, Section
 from services.knowledge.sentences import Boundary, Piece, pieces_of
@@ -30,7 +31,8 @@ def split(sections: Iterable[Section], chunk_chars: int, overlap_chars: int) -> 
 
     A chunk holds text of one page and one heading path, except that a section shorter than a quarter of a chunk joins
     its neighbour under the same top heading if both fit in one chunk. Such a chunk has the page of its first character
-    and the headings that all its sections share; the other heading titles stand as lines in its text.
+    and the headings that all its sections share; the other heading titles stand as lines in its text. A section that
+    is complete in itself stays alone.
     """
     check_sizes(chunk_chars, overlap_chars)
     chunks: list[Chunk] = []
@@ -55,15 +57,15 @@ def _units(sections: Iterable[Section]) -> Iterator[Section]:
         yield _joined(pending)
 
 
-def _place(section: Section) -> tuple[int | None, tuple[str, ...]]:
-    return section.page, section.heading
+def _place(section: Section) -> tuple[int | None, tuple[str, ...], bool]:
+    return section.page, section.heading, section.complete
 
 
 def _joined(sections: list[Section]) -> Section:
     first = sections[0]
     if len(sections) == 1:
         return first
-    return Section("\n\n".join(section.text for section in sections), first.page, first.heading)
+    return replace(first, text="\n\n".join(section.text for section in sections))
 
 
 def _groups(units: Iterable[Section], limit: int) -> Iterator[list[Section]]:
@@ -88,7 +90,7 @@ def _belongs(group: list[Section], size: int, unit: Section, limit: int) -> bool
     A chunk over two subjects is near to neither, and names one place for both.
     """
     last = group[-1]
-    if last.page != unit.page or size + _length(unit) >= limit:
+    if last.complete or unit.complete or last.page != unit.page or size + _length(unit) >= limit:
         return False
     same = last.heading == unit.heading
     fragment = last.heading[:1] == unit.heading[:1] and min(size, _length(unit)) < _FRAGMENT_CHARS
@@ -122,8 +124,8 @@ def _merged(group: list[Section]) -> str:
             same += 1
         titles = unit.heading[max(shared, same) :]
         body = _whole(unit)
-        # A heading without text below it comes as a section of its own title.
-        if titles and body == titles[-1]:
+        # A heading without text below it comes as a section of its own title; one that a line begins with is there.
+        if titles and body.startswith(titles[-1]):
             titles = titles[:-1]
         lines += [*titles, body]
         previous = unit.heading

@@ -81,7 +81,7 @@ class _Reader:
         if level is not None and text:
             yield from self.outline.heading(level, text)
         elif text:
-            self.outline.line(text)
+            yield from self.outline.prose(text)
         for box in paragraph.iter(_TEXT_BOX):
             if not any(ancestor.tag in _SKIPPED for ancestor in box.iterancestors()):
                 yield from self.blocks(box)

@@ -41,7 +41,7 @@ def load(path: Path) -> Iterator[Section]:
             yield from outline.heading(1 if underline[1][0] == "=" else 2, line)
             index += 2
         else:
-            outline.line(line)
+            yield from outline.prose(line)
             index += 1
     yield from outline.close()
 

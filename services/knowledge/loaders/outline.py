@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from services.knowledge.loaders.line_headings import line_heading
 from services.knowledge.models import Section
 
 _MAX_TITLE_CHARS = 100
@@ -19,9 +20,12 @@ class Outline:
         self._path: list[tuple[int, str]] = []
         self._lines: list[str] = []
         self._bare = False
+        self._complete = False
 
-    def heading(self, level: int, title: str) -> Iterator[Section]:
+    def heading(self, level: int, title: str, *, complete: bool = False) -> Iterator[Section]:
         """Enter a heading; level 1 is the top. Deeper or equal levels above it are left.
+
+        `complete` is that of the sections under it.
 
         More than 100 characters are a paragraph that somebody gave a heading's style: they become a line.
         """
@@ -37,10 +41,19 @@ class Outline:
             self._path.pop()
         self._path.append((level, title))
         self._bare = True
+        self._complete = complete
 
     def line(self, text: str) -> None:
         """Add a line (or several, with newlines) under the current heading."""
         self._lines.append(text)
+
+    def prose(self, text: str) -> Iterator[Section]:
+        """Add a line of plain text, which may be or begin with a heading that it writes out itself."""
+        found = line_heading(text)
+        if found is not None:
+            yield from self.heading(found.level, found.title, complete=found.is_complete)
+        if found is None or found.is_text:
+            self.line(text)
 
     def table(self, rows: list[list[str]]) -> Iterator[Section]:
         """Add a table under the current heading; rows are lists of cells, the first is the header."""
@@ -67,7 +80,7 @@ class Outline:
         self._lines = []
         if text.strip():
             self._bare = False
-            yield Section(text, self._page, self._titles())
+            yield Section(text, self._page, self._titles(), complete=self._complete)
         elif self._bare and not keep_bare:
             yield Section(self._path[-1][1], self._page, self._titles())
 

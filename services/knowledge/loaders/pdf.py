@@ -59,7 +59,7 @@ def _sections(reader: PdfReader) -> Iterator[Section]:
         yield from outline.turn_page(number)
         for level, text in blocks:
             if level is None:
-                outline.line(text)
+                yield from outline.prose(text)
             else:
                 yield from outline.heading(level, text)
     yield from outline.close()

@@ -4,9 +4,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from services.knowledge.loaders.decoding import decode
+from services.knowledge.loaders.outline import Outline
 from services.knowledge.models import Section
+
+_TITLE_LEVEL, _TITLE_CHARS = 10, 40
 
 
 def load(path: Path) -> Iterator[Section]:
-    """The whole text as one section; paragraphs are left to the splitter."""
-    yield Section(decode(path.read_bytes()))
+    """Sections by the headings that lines write out; a short first line before an empty one is the title."""
+    lines = decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    outline = Outline()
+    start = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+    if _is_title(lines[start : start + 2]):
+        yield from outline.heading(_TITLE_LEVEL, lines[start])
+        start += 1
+    for line in lines[start:]:
+        yield from outline.prose(line)
+    yield from outline.close()
+
+
+def _is_title(lines: list[str]) -> bool:
+    if len(lines) < 2 or lines[1].strip():
+        return False
+    title = lines[0].strip()
+    return len(title) <= _TITLE_CHARS and title[-1] not in "。！？；：，、.!?;:,"

@@ -306,7 +306,7 @@ def long_text(seed: int) -> str:
     """About sixty chunks of text that differ."""
     words = random.Random(seed)
     return "\n".join(
-        f"第{line}条 " + "".join(words.choices("报销住宿标准发票差旅部门", k=80)) + "。" for line in range(60)
+        f"{line}. " + "".join(words.choices("报销住宿标准发票差旅部门", k=80)) + "。" for line in range(60)
     )
 
 

@@ -93,8 +93,9 @@ def test_docx_keeps_the_order_of_paragraphs_tables_and_text_boxes(tmp_path: Path
 
 def test_docx_of_a_chinese_word_has_its_headings_and_article_numbers(tmp_path: Path) -> None:
     assert load(documents.chinese_styles_docx(tmp_path / "a.docx")) == [
-        Section("第一条 第一项内容。\n第二条 第二项内容。", None, ("管理办法",)),
-        Section("第三条 第三项内容。", None, ("管理办法", "附则")),
+        Section("第一条 第一项内容。", None, ("管理办法", "第一条")),
+        Section("第二条 第二项内容。", None, ("管理办法", "第二条")),
+        Section("第三条 第三项内容。", None, ("管理办法", "附则", "第三条")),
     ]
 
 
@@ -238,7 +239,32 @@ def test_markdown_headings(tmp_path: Path, text: str, heading: tuple[str, ...], 
 )
 def test_text_of_any_encoding(tmp_path: Path, encoding: str, mark: bytes) -> None:
     path = documents.text_file(tmp_path / "a.txt", documents.NOTICE, encoding, mark)
-    assert load(path) == [Section(documents.NOTICE)]
+    title, _, body = documents.NOTICE.strip().partition("\n\n")
+    assert load(path) == [Section(body, None, (title,))]
+
+
+def test_text_is_cut_by_the_headings_that_it_writes_out(tmp_path: Path) -> None:
+    text = (
+        "宿舍须知\n\n一、作息\n每晚十一点熄灯。\n\n二、用电：单间不得超过 800 瓦。\n三、其他\n"
+        "问：门禁卡丢了怎么办？\n答：到一号楼补办。\n\nQ2: 能养猫吗\nA: 不能。"
+    )
+    path = documents.text_file(tmp_path / "a.txt", text, "utf-8")
+    assert load(path) == [
+        Section("每晚十一点熄灯。", None, ("宿舍须知", "一、作息")),
+        Section("二、用电：单间不得超过 800 瓦。", None, ("宿舍须知", "二、用电")),
+        Section(
+            "问：门禁卡丢了怎么办？\n答：到一号楼补办。",
+            None,
+            ("宿舍须知", "三、其他", "门禁卡丢了怎么办？"),
+            complete=True,
+        ),
+        Section("Q2: 能养猫吗\nA: 不能。", None, ("宿舍须知", "三、其他", "能养猫吗"), complete=True),
+    ]
+
+
+def test_a_first_line_without_an_empty_one_below_is_no_title(tmp_path: Path) -> None:
+    path = documents.text_file(tmp_path / "a.txt", "张三 13800001111\n李四 13900002222", "utf-8")
+    assert load(path) == [Section("张三 13800001111\n李四 13900002222")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])

@@ -1,0 +1,70 @@
+"""Headings that a line of plain text writes out: 第三章 总则, 一、作息, （二）用电：…, 问：几点熄灯？
+
+Most files of groups are notices and FAQs without any heading style. Cut by these lines, a passage is about one thing:
+its vector is near to the questions about it, and a citation names it.
+"""
+
+import re
+from dataclasses import dataclass
+
+# Below every level that a format marks itself.
+_CHAPTER, _PART, _NUMBERED, _BRACKETED, _ARTICLE, _QUESTION = range(11, 17)
+
+_DIGITS = "〇零一二三四五六七八九十百千"
+_MARKS = (
+    (_CHAPTER, re.compile(rf"第[{_DIGITS}\d]{{1,4}}[章编篇]|第[{_DIGITS}\d]{{1,4}}部分")),
+    (_PART, re.compile(rf"第[{_DIGITS}\d]{{1,4}}节")),
+    (_NUMBERED, re.compile(r"[一二三四五六七八九十]{1,3}[、.．]")),
+    (_BRACKETED, re.compile(r"[（(][一二三四五六七八九十]{1,3}[)）]")),
+    (_ARTICLE, re.compile(rf"第[{_DIGITS}\d]{{1,5}}条")),
+)
+_ASKED = re.compile(r"(?:问题?\s*\d{0,3}|Q\s*\d{0,3})\s*[:：、.．]\s*(?P<question>\S.*)", re.IGNORECASE)
+_TITLE_CHARS, _LEAD_CHARS, _QUESTION_CHARS = 30, 20, 80
+_SENTENCE = re.compile(r"[。！？；!?;，,…]")
+_LEADERS = re.compile(r"[.·…]{3,}\s*\d*$")
+
+
+@dataclass(frozen=True, slots=True)
+class LineHeading:
+    """What a line heads. `is_text`: the line also says something and stays in the text.
+
+    `is_complete`: what it heads says all by itself, however short, as a question with its answer does.
+    """
+
+    level: int
+    title: str
+    is_text: bool = False
+    is_complete: bool = False
+
+
+def line_heading(line: str) -> LineHeading | None:
+    """The heading that a line is or begins with, None for any other line.
+
+    >>> line_heading("二、期中考试")
+    LineHeading(level=13, title='二、期中考试', is_text=False, is_complete=False)
+    >>> line_heading("五、开放时间：周一至周五上午八时至晚间十时。")
+    LineHeading(level=13, title='五、开放时间', is_text=True, is_complete=False)
+    >>> line_heading("问：宿舍几点熄灯？")
+    LineHeading(level=16, title='宿舍几点熄灯？', is_text=True, is_complete=True)
+    >>> line_heading("一、本办法适用于全体在校学生，以及进修人员。") is None
+    True
+    """
+    text = line.strip()
+    if asked := _ASKED.fullmatch(text):
+        return LineHeading(_QUESTION, asked["question"][:_QUESTION_CHARS], is_text=True, is_complete=True)
+    for level, mark in _MARKS:
+        if found := mark.match(text):
+            return _headed(level, text, found.end())
+    return None
+
+
+def _headed(level: int, text: str, end: int) -> LineHeading | None:
+    rest = text[end:].strip()
+    if rest and len(text) <= _TITLE_CHARS and not _SENTENCE.search(rest) and not _LEADERS.search(text):
+        title, colon, said = text.partition("：") if "：" in text else text.partition(":")
+        return LineHeading(level, title.strip(), is_text=bool(colon and said.strip()))
+    lead = re.match(rf"(?P<title>[^：:。！？；，,]{{1,{_LEAD_CHARS}}})[：:]", rest)
+    if lead:
+        return LineHeading(level, text[: text.index(lead["title"], end)] + lead["title"].strip(), is_text=True)
+    # Every article of a rule is one thing; what is only numbered may be an item of a list.
+    return LineHeading(level, text[:end], is_text=True) if level == _ARTICLE and rest else None
