@@ -12,7 +12,7 @@ from plugins._evaluation_report import result_csv, summary_text
 from plugins._expected_files import WAIT_S, expected_files
 from plugins._files import UploadedFile, fetch
 from plugins._messages import shortened
-from plugins._retrieval_report import retrieval_text
+from plugins._retrieval_report import file_name, retrieval_text
 from plugins._speaker import AskedKnowledge, Speaker, asked_knowledge, member_role
 from plugins._working import working
 from services.errors import DocumentRejected, DownloadFailed, ServiceError
@@ -123,6 +123,9 @@ async def _try_all(speaker: Speaker, file: UploadedFile, samples: list[Sample]) 
         evaluation = await evaluate(services().retriever, asked.collection.name, samples, progress)
         table = await asyncio.to_thread(result_csv, evaluation)
     summary = summary_text(name, evaluation)
+    if any(outcome.best is not None and file_name(outcome.best) == file.name for outcome in evaluation.outcomes):
+        # Sent before the command, it was taken in like any file.
+        summary += f"\n\n「{name}」自己也在知识库里，结果偏好。用 /kb delete 删掉它，先发 /kb test 再发文件就不会入库。"
     result_name = f"{PurePath(file.name).stem[:40]}-结果.csv"
     if not await outbox.send_file(speaker.chat, result_name, table, summary, speaker.message_id):
         await speaker.reply(f"{summary}\n\n结果文件可能没有发出去，没看到就请检查机器人能不能上传文件。")

@@ -98,6 +98,11 @@ def _candidate_lines(number: int, candidate: Candidate, weights: Mapping[str, fl
     return [f"{number}. {shortened(place(candidate), _PLACE_CHARS)}", f"「{excerpt}」", "，".join(figures)]
 
 
+def file_name(candidate: Candidate) -> str:
+    """The file that a candidate is from."""
+    return str(candidate.hit.chunk.metadata.get("file", ""))
+
+
 def place(candidate: Candidate) -> str:
     """File and page or heading of a candidate."""
     chunk = candidate.hit.chunk
@@ -105,7 +110,7 @@ def place(candidate: Candidate) -> str:
     return Reference(
         number=0,
         document_number=0,
-        name=str(chunk.metadata.get("file", "")),
+        name=file_name(candidate),
         version=1,
         page=page if isinstance(page, int) and page > 0 else None,
         heading=str(chunk.metadata.get("heading", "")),

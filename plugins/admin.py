@@ -125,6 +125,7 @@ def status_text() -> str:
             f"排队：待发 {outbox.waiting} 条，入库中 {opened.knowledge.building_count} 个文件",
             f"模型：{opened.model_name or '未配置，只摘录原文'}",
             f"向量：{opened.embedding.description}",
+            f"重排：{opened.reranker_name}",
             *((opened.embedding.degraded,) if opened.embedding.degraded else ()),
             f"磁盘：剩余 {size_text(usage.free)}，共 {size_text(usage.total)}",
             f"版本：群知 {version_of_bot()}，Python {platform.python_version()}",

@@ -1,5 +1,6 @@
 """Questions: @, reply to the bot, nickname, private message, /ask."""
 
+import re
 from typing import Annotated
 
 from nonebot import on_command, on_message
@@ -20,6 +21,8 @@ __plugin_meta__ = PluginMetadata(
 
 _MAX_QUESTION_CHARS = 4000
 _MAX_QUOTED_CHARS = 500
+# A word of its own: /kbb, /资料库, but not the path /var/lib.
+_COMMAND = re.compile(r"\w{1,20}(?:\s|$)")
 
 ask = on_command("ask", aliases={"问"}, force_whitespace=True, priority=10, block=True)
 talk = on_message(rule=to_me(), priority=90, block=True)
@@ -35,7 +38,11 @@ async def _(
 @talk.handle()
 async def _(event: MessageEvent, speaker: Speaking, answering: Answering) -> None:
     text = event.get_plaintext().strip()
-    if any(prefix and text.startswith(prefix) for prefix in settings().command_start):
+    if any(
+        prefix and _COMMAND.match(text.removeprefix(prefix))
+        for prefix in settings().command_start
+        if text.startswith(prefix)
+    ):
         await speaker.reply(f"没有 {text.split()[0][:20]} 这个命令，发 /help 看能用的命令。")
         return
     await _answer(event, event.message, speaker, answering)

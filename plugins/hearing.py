@@ -1,9 +1,11 @@
 """Hearing what is meant for the bot: repairs what the adapter misses, before any command is read."""
 
 import time
+from typing import Any
 
-from nonebot import get_bots
+from nonebot import get_bots, logger
 from nonebot.adapters.onebot.v11 import Bot, GroupMessageEvent, Message, MessageEvent
+from nonebot.adapters.onebot.v11.event import Reply
 from nonebot.exception import IgnoredException
 from nonebot.message import event_preprocessor
 from nonebot.plugin import PluginMetadata
@@ -34,6 +36,27 @@ async def notice_at(bot: Bot, event: GroupMessageEvent) -> None:
     if kept and kept[0].type == "text":
         kept[0].data["text"] = str(kept[0].data["text"]).lstrip()
     event.message = Message(kept)
+
+
+@event_preprocessor
+async def quotes_from_elsewhere(event: MessageEvent) -> None:
+    """What a message quotes counts only if it was said in the same chat, and the client says so.
+
+    A client answers for the id of any message of any chat; with a made-up id somebody could have another group's words
+    read, shown or downloaded here.
+    """
+    if event.reply is not None and not _is_from_here(event, event.reply):
+        logger.warning(f"message {event.message_id} quotes {event.reply.message_id}, which is not from this chat")
+        event.reply = None
+
+
+def _is_from_here(event: MessageEvent, quoted: Reply) -> bool:
+    told: dict[str, Any] = quoted.model_extra or {}
+    if isinstance(event, GroupMessageEvent):
+        return quoted.message_type == "group" and str(told.get("group_id")) == str(event.group_id)
+    author = quoted.sender.user_id
+    to_him = author == event.self_id and str(told.get("target_id")) == str(event.user_id)
+    return quoted.message_type != "group" and (author == event.user_id or to_him)
 
 
 @event_preprocessor

@@ -45,6 +45,7 @@ class Services:
     uploads: UploadRecords
     embedding: EmbeddingModel
     model_name: str
+    reranker_name: str
 
 
 @asynccontextmanager
@@ -105,6 +106,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             uploads=UploadRecords(database),
             embedding=embedding,
             model_name=model.name if model else "",
+            reranker_name=reranker.name,
         )
 
 

@@ -48,7 +48,7 @@ class Prompts:
 _VARIABLES: Mapping[str, frozenset[str]] = {
     "persona": frozenset(),
     "rag/answer": frozenset({"persona", "fence", "context", "chat_history", "input"}),
-    "rag/conversation": frozenset({"persona", "nothing", "chat_history", "input"}),
+    "rag/conversation": frozenset({"persona", "nothing", "chat", "chat_history", "input"}),
     "rag/general": frozenset({"persona", "chat", "chat_history", "input"}),
     "memory/summary": frozenset({"history_text"}),
     "retrieval/expand": frozenset({"question"}),

@@ -129,6 +129,14 @@ class RetrievalSettings(Section):
     min_qualified_count: int = Field(1, ge=1, le=10, description="至少几段资料过关才作答")
     max_reference_chars: int = Field(4000, ge=500, le=32000, description="一个回答参考的资料合计最多多少字")
 
+    @model_validator(mode="after")
+    def _enough_are_reranked(self) -> "RetrievalSettings":
+        if max(self.submit_top_k, self.min_qualified_count) > self.rerank_top_k:
+            raise ValueError(
+                "RETRIEVAL__SUBMIT_TOP_K 和 RETRIEVAL__MIN_QUALIFIED_COUNT 不能大于 RETRIEVAL__RERANK_TOP_K"
+            )
+        return self
+
 
 class RerankSettings(Section):
     """Ordering candidates: the embedded model, or a rerank service."""

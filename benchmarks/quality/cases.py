@@ -81,7 +81,7 @@ def read_cases(vectors: Vectors, paragraphs: list[Paragraph], *, titled: bool) -
             for part in passage
         ]
         literal = [any(answer in part for answer in question.answers) for passage in parts for part in passage]
-        features = describe_sentences(question.text, parts, evidence.words.weights)
+        features = describe_sentences(question.text, parts, [""] * len(parts), evidence.words.weights)
         flags = np.array(gold, np.bool_), np.array(literal, np.bool_)
         cases.append(Case(question.paragraph, parts, features, *flags))
     return cases

@@ -10,7 +10,7 @@ from typing import Any
 
 from services.knowledge.cleaning import clean_section
 from services.knowledge.loaders import LOADERS
-from services.knowledge.models import Section
+from services.knowledge.loaders.text import sections_of
 from services.knowledge.splitter import split
 
 HERE = Path(__file__).parent / "data"
@@ -51,12 +51,13 @@ class ReadingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph of a reading set."""
+    """A paragraph of a reading set. `unanswered` are messages about its subject that it does not answer."""
 
     paragraph_id: str
     title: str
     context: str
     questions: tuple[ReadingQuestion, ...]
+    unanswered: tuple[str, ...] = ()
 
 
 def read_messages(path: Path) -> list[Message]:
@@ -86,7 +87,7 @@ def read_small_groups() -> list[Paragraph]:
     groups: list[Paragraph] = []
     for line in _json_lines(HERE / "small_groups.jsonl"):
         questions = tuple(ReadingQuestion(line["name"], question, ()) for question in line["questions"])
-        groups.append(Paragraph(line["name"], line["name"], line["text"], questions))
+        groups.append(Paragraph(line["name"], line["name"], line["text"], questions, tuple(line["unanswered"])))
     return groups
 
 
@@ -95,8 +96,10 @@ def passages_of(paragraphs: list[Paragraph], *, titled: bool) -> list[Passage]:
     passages: list[Passage] = []
     for paragraph in paragraphs:
         title = paragraph.title if titled else paragraph.paragraph_id
-        chunks = split([clean_section(Section(paragraph.context))], CHUNK_CHARS, OVERLAP_CHARS)
-        passages += [Passage(paragraph.paragraph_id, chunk.ordinal, title[:80], chunk.text) for chunk in chunks]
+        chunks = split(map(clean_section, sections_of(paragraph.context)), CHUNK_CHARS, OVERLAP_CHARS)
+        for chunk in chunks:
+            context = " ".join((title, *chunk.heading))[:80]
+            passages.append(Passage(paragraph.paragraph_id, chunk.ordinal, context, chunk.text))
     return passages
 
 

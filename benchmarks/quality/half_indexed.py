@@ -1,6 +1,9 @@
 """Half of a reading set is indexed: questions about that half shall be answered, the others and small talk not."""
 
+from collections.abc import Callable
+
 import numpy as np
+from opencc import OpenCC
 
 from benchmarks.quality.collection import Shelf, open_shelf
 from benchmarks.quality.datasets import Paragraph, passages_of, read_lines
@@ -13,15 +16,20 @@ HALVES = 3
 
 
 async def run(vectors: Vectors, paragraphs: list[Paragraph], halves: int = HALVES) -> Report:
-    """F1 over random halves, with titles and without, and the share of small talk let through."""
+    """F1 over random halves, with titles, without, and in another writing; the share of small talk let through."""
     report = Report(f"Half indexed: {len(paragraphs)} paragraphs, {halves} random halves each")
     report.row("documents", "F1 shipped", "precision", "recall", "F1 best", "F1 cosine best", "small talk let through")
     talk = read_lines("small_talk.txt")
-    for titled in (True, False):
+    traditional = OpenCC("s2twp").convert
+    for name, titled, write in (
+        ("named by title", True, str),
+        ("names say nothing", False, str),
+        ("asked in traditional characters", False, traditional),
+    ):
         found: list[tuple[bool, bool, Retrieval]] = []
         async with open_shelf(vectors) as shelf:
             for half in range(halves):
-                found += await _half(shelf, paragraphs, half, talk, titled=titled)
+                found += await _half(shelf, paragraphs, half, talk, write, titled=titled)
         answers = np.array([answer for answer, _, _ in found])
         chatter = np.array([is_talk for _, is_talk, _ in found])
         usable = np.array([item.status is RetrievalStatus.USABLE for _, _, item in found])
@@ -29,7 +37,6 @@ async def run(vectors: Vectors, paragraphs: list[Paragraph], halves: int = HALVE
         cosines = np.array([item.metrics.max_vector_similarity or 0.0 for _, _, item in found])
         shipped, best = decided(usable, answers), best_f1(scores, answers)
         let_through = float(usable[chatter].mean())
-        name = "named by title" if titled else "names say nothing"
         report.row(
             name,
             f"{shipped.f1:.3f}",
@@ -46,7 +53,13 @@ async def run(vectors: Vectors, paragraphs: list[Paragraph], halves: int = HALVE
 
 
 async def _half(
-    shelf: Shelf, paragraphs: list[Paragraph], half: int, talk: list[str], *, titled: bool
+    shelf: Shelf,
+    paragraphs: list[Paragraph],
+    half: int,
+    talk: list[str],
+    write: Callable[[str], str],
+    *,
+    titled: bool,
 ) -> list[tuple[bool, bool, Retrieval]]:
     order = np.random.default_rng(half).permutation(len(paragraphs))
     inside = [paragraphs[number] for number in order[: len(paragraphs) // 2]]
@@ -59,6 +72,6 @@ async def _half(
         *((False, True, line) for line in talk),
     ]
     return [
-        (answer, is_talk, await shelf.retriever.retrieve(collection, Question(text), expand=False))
+        (answer, is_talk, await shelf.retriever.retrieve(collection, Question(write(text)), expand=False))
         for answer, is_talk, text in asked
     ]

@@ -45,11 +45,11 @@ _FOLDS, _INNER_FOLDS = 5, 4
 _KERNEL, _LANDMARKS, _KIND_RIDGE = 30.0, 400, 1.0
 _NETWORKS, _HIDDEN, _DECAY, _STEPS, _RATE = 3, 8, 2e-3, 600, 0.02
 # How much each source says about the kind of a message: the reading questions are many and alike.
-_KIND_WEIGHTS = {"messages": 1.0, "reading": 0.15, "talk": 0.7, "own": 0.7}
+_KIND_WEIGHTS = {"messages": 1.0, "reading": 0.15, "talk": 0.7, "own": 0.7, "unanswered": 0.0}
 # Sums of the weights of each family of collections; an answerable message counts more than another, which moves the
 # calibrated point 0.5 to the best F1.
-_FAMILY_WEIGHTS = {"messages": 8.0, "reading": 0.35, "small": 0.6}
-_ANSWERABLE_WEIGHT = 1.6
+_FAMILY_WEIGHTS = {"messages": 10.0, "reading": 0.35, "small": 1.2}
+_ANSWERABLE_WEIGHT = 1.5
 
 
 @dataclass(slots=True)
@@ -117,6 +117,11 @@ class Experiment:
         names = [question.paragraph for question in own_asked]
         numbers = questions.add([question.text for question in own_asked], "own", [True] * len(own_asked), names)
         self._small_asked = _grouped(names, numbers)
+        unanswered = [(paragraph.paragraph_id, text) for paragraph in small for text in paragraph.unanswered]
+        names, texts = [name for name, _ in unanswered], [text for _, text in unanswered]
+        # Half are chatter about the subject, half are questions: their kind is not told, only that nothing answers.
+        numbers = questions.add(texts, "unanswered", [True] * len(texts), names)
+        self._small_unanswered = _grouped(names, numbers)
         others = read_lines("questions.txt")
         self._others = questions.add(others, "own", [True] * len(others), others)
         self.vectors = vectors.questions(questions.texts)
@@ -185,6 +190,8 @@ class Experiment:
         self._ask(family, members, yes, [True] * len(yes))
         no = self._some(no, min(len(no), len(yes)))
         self._ask(family, members, no, [False] * len(no))
+        near = [number for name in inside for number in self._small_unanswered[name]]
+        self._ask(f"{family} near", members, near, [False] * len(near))
         self._ask(f"{family} talk", members, self._some(self._talk, 15), [False] * 15)
 
     def _some(self, numbers: Sequence[int], count: int) -> list[int]:
@@ -324,7 +331,7 @@ def _row_weights(families: NDArray[np.str_], answerable: NDArray[np.bool_]) -> F
     for family in sorted(set(families.tolist())):
         rows = families == family
         kind = family.split(" ")[0]
-        share = 0.3 if family.endswith((" talk", " elsewhere")) else _FAMILY_WEIGHTS[kind]
+        share = 0.3 if family.endswith((" talk", " elsewhere", " near")) else _FAMILY_WEIGHTS[kind]
         weights[rows] = share / rows.sum()
         if family == "messages":
             weights[rows & answerable] *= _ANSWERABLE_WEIGHT

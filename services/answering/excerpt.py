@@ -6,7 +6,7 @@ Which sentence, says a small trained network; the one before and after it are sh
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.answering.sentence_model import FEATURES, describe_sentences, is_table, load_sentence_model
@@ -18,6 +18,13 @@ _MAX_QUOTE_CHARS = 300
 # eight then gets a second quotation.
 _SECOND_BEST = math.log(0.5)
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；;\n])")
+_CODE = re.compile(r"(?:^|(?<=\n))(```|~~~).*?(?:\n\1[^\n]*(?:\n|$)|$)", re.DOTALL)
+# What begins an item of its own: what is said there is not about the sentence before.
+_ITEM = re.compile(
+    r"\s*(?:第[一二三四五六七八九十百千\d]+[章节条]|[（(]?[一二三四五六七八九十]{1,3}[)）、.．]|(?:问题?|Q)\s*\d{0,3}\s*[:：])",
+    re.IGNORECASE,
+)
+_ANNOUNCES = ("：", ":", "？", "?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,8 @@ def quotes(question: str, references: Sequence[Reference], weights: Mapping[str,
     places = [(number, position) for number, passage in enumerate(passages) for position in range(len(passage))]
     if not places:
         return []
-    features = describe_sentences(question, passages, weights)
+    headings = [reference.heading for reference in references[:PASSAGES]]
+    features = describe_sentences(question, passages, headings, weights)
     model = load_sentence_model()
     best = max(_answering(places, passages), key=model.scores(features).__getitem__)
     # Where two documents say as much, both are shown, whichever of them is ranked first.
@@ -61,10 +69,13 @@ def _answering(places: Sequence[tuple[int, int]], passages: Sequence[Sequence[st
 
 
 def sentences(text: str) -> list[str]:
-    """The text cut behind each sentence end and line; pieces under six characters go with the next one."""
+    """The text cut behind each sentence end and line; pieces under six characters go with the next one.
+
+    A block of code stays whole, with the line that announces it.
+    """
     parts: list[str] = []
     pending = ""
-    for piece in _SENTENCE_END.split(text):
+    for piece in _pieces(text):
         pending += piece
         if len(pending.strip()) >= 6:
             parts.append(pending)
@@ -74,15 +85,39 @@ def sentences(text: str) -> list[str]:
     return parts
 
 
+def _pieces(text: str) -> Iterator[str]:
+    place = 0
+    for code in _CODE.finditer(text):
+        before = [piece for piece in _SENTENCE_END.split(text[place : code.start()]) if piece]
+        announced = bool(before) and before[-1].rstrip().endswith(_ANNOUNCES)
+        yield from before[:-1] if announced else before
+        yield (before[-1] if announced else "") + code[0]
+        place = code.end()
+    yield from _SENTENCE_END.split(text[place:])
+
+
 def neighbourhood(passage: Sequence[str], position: int) -> range:
-    """The sentence at `position`, the one after and the one before it, as far as they fit in a quotation."""
+    """The sentence at `position` with the one after and the one before it, as far as they fit in a quotation.
+
+    Not over the beginning of another item or paragraph, nor back to another line but one that asks or announces.
+    """
     first = last = position
     size = len(passage[position])
     for neighbour in (position + 1, position - 1):
         if 0 <= neighbour < len(passage) and size + len(passage[neighbour]) <= _MAX_QUOTE_CHARS:
-            size += len(passage[neighbour])
-            first, last = min(first, neighbour), max(last, neighbour)
+            before, after = sorted((neighbour, position))
+            if _continues(passage[before], passage[after], forwards=neighbour > position):
+                size += len(passage[neighbour])
+                first, last = min(first, neighbour), max(last, neighbour)
     return range(first, last + 1)
+
+
+def _continues(before: str, after: str, *, forwards: bool) -> bool:
+    gap = before[len(before.rstrip()) :] + after[: len(after) - len(after.lstrip())]
+    announced = before.rstrip().endswith(_ANNOUNCES)
+    if _ITEM.match(after) or (gap.count("\n") > 1 and not announced):
+        return False
+    return forwards or announced or "\n" not in gap
 
 
 def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:

@@ -20,6 +20,11 @@ _SURE_NUMERAL = re.compile(
 _SCALED = re.compile(rf"(?<![a-z0-9.])(\d+(?:\.\d+)?)\s*([{''.join(_SCALES)}]+)")
 _TOKEN = re.compile(r"[a-z0-9]+(?:[._\-/:#@+]+[a-z0-9]+)*")
 _DECIMAL = re.compile(r"\d+(?:\.\d+)?")
+_CLOCK_TIME = re.compile(r"(?<![\d.:])(\d{1,2}):(\d{2})(?![\d.:])")
+# 十点半, 10点30分, 下午两点一刻, 22时
+_SPOKEN_TIME = re.compile(
+    rf"(\d{{1,2}}|[{_SIGNS}]{{1,3}})\s*[点时](?:(半)|([一三])刻|(\d{{1,2}}|[{_SIGNS}]{{1,3}})分?)?"
+)
 _MEASURE = re.compile(r"(\d+(?:\.\d+)?)[a-z]{1,3}")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _AFTERNOON = re.compile(r"下午|傍晚|晚|夜|pm")
@@ -36,8 +41,10 @@ def figures(text: str) -> frozenset[str]:
     ['350', '5000', 'err4032']
     """
     normal = normalise(_LIST_MARK.sub("", _separated(text)))
+    times = {_time(match) for match in _CLOCK_TIME.finditer(normal)}
+    normal = _CLOCK_TIME.sub(" ", normal)
     scaled = _SCALED.sub(lambda match: f"{_plain(_scaled(match))} ", normal)
-    return frozenset((*_latin(scaled), *(_value(match) for match in _SURE_NUMERAL.findall(scaled))))
+    return frozenset(times) | frozenset((*_latin(scaled), *(_value(match) for match in _SURE_NUMERAL.findall(scaled))))
 
 
 def stated_figures(text: str) -> frozenset[str]:
@@ -54,12 +61,37 @@ def stated_figures(text: str) -> frozenset[str]:
     found.update(str(_DIGITS[sign]) for row in rows for sign in row)
     if "半" in normal:
         found.update(("30", "0.5"))
+    found.update(_times(normal))
     hours = {int(value) for value in found if value.isdecimal() and int(value) <= 24}
     if _AFTERNOON.search(normal):
         found.update(str(hour + 12) for hour in hours if hour < 12)
     if _CLOCK.search(normal):
         found.update(str(hour - 12) for hour in hours if hour > 12)
     return frozenset(found)
+
+
+def _time(match: re.Match[str]) -> str:
+    return f"{int(match.group(1))}:{match.group(2)}"
+
+
+def _times(normal: str) -> Iterator[str]:
+    """Every time of day in a passage, as it may be read on a clock of twelve hours or twenty-four."""
+    for match in _CLOCK_TIME.finditer(normal):
+        yield from _readings(int(match.group(1)), int(match.group(2)))
+    for match in _SPOKEN_TIME.finditer(normal):
+        hour, half, quarters, minutes = match.groups()
+        minute = 30 if half else 15 * _DIGITS[quarters] if quarters else _number(minutes) if minutes else 0
+        yield from _readings(_number(hour), minute)
+
+
+def _readings(hour: int, minute: int) -> Iterator[str]:
+    for reading in (hour - 12, hour, hour + 12):
+        if 0 <= reading <= 24:
+            yield f"{reading}:{minute:02d}"
+
+
+def _number(written: str) -> int:
+    return int(written) if written.isdecimal() else int(_value(written))
 
 
 def _separated(text: str) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.index.tokens import index_terms_of_normal, normalise
+from services.retrieval.wording import content_runs
 
 COEFFICIENTS = Path(__file__).parent / "sentence_model.npz"
 
@@ -44,15 +45,10 @@ FEATURES = (
 _MAX_QUESTION_CHARS = 200
 _SIDE = 6
 _CELLS = " | "
-_CONTENT_RUN = re.compile(r"[\u3400-\u9fff]+|[a-z0-9.]+")
 _CONTENT = re.compile(r"[\u3400-\u9fffa-z0-9]")
 _PAIR = re.compile(r"(?=([\u3400-\u9fffa-z0-9]{2}))")
-_FILLER = re.compile(
-    r"什么时候|什么|哪里|哪儿|哪[些个一位年种]?|多少|几[个年月日]?|为什么|为何|如何|怎么样?|怎样|何[时处地人]|谁|请问"
-    r"|是|的|了|吗|呢|在|于|由|被|和|与|有"
-)
 _ASKED = re.compile(
-    r"什么时候|什么|哪里|哪儿|哪[些个一位年种]?|多少|几|为什么|为何|如何|怎么样?|怎样|何|谁|多[大高长远久]"
+    r"[什啥]么?时候|什么|啥|哪里|哪儿|哪[些个一位年种]?|多少|几|为什么|为何|如何|怎么样?|怎样|咋|何|谁|多[大高长远久]"
 )
 _KINDS = "个种类部家所条座项场位支只本首款"
 _ASKED_WORD = re.compile(rf"(?:什么|哪一?[{_KINDS}届]?|几[{_KINDS}]|多少[{_KINDS}])的?(?P<word>[\u4e00-\u9fff]{{1,4}})")
@@ -99,14 +95,21 @@ def load_sentence_model() -> SentenceModel:
         return SentenceModel(*parts, provenance=provenance)
 
 
-def describe_sentences(question: str, passages: Sequence[Sequence[str]], weights: Mapping[str, float]) -> Floats:
+def describe_sentences(
+    question: str, passages: Sequence[Sequence[str]], headings: Sequence[str], weights: Mapping[str, float]
+) -> Floats:
     """The features of every sentence of passages in order of rank, of shape (n, len(FEATURES)).
 
-    `weights` gives the inverse document frequency of the question's terms in the collection.
+    A passage's heading is said by each of its sentences. `weights` gives the inverse document frequency of the
+    question's terms in the collection.
     """
     asked = _AskedFor.read(normalise(question[:_MAX_QUESTION_CHARS]))
     normal = [[normalise(sentence) for sentence in _with_head(passage)] for passage in passages]
-    terms = [[frozenset(index_terms_of_normal(sentence)) for sentence in passage] for passage in normal]
+    above = [frozenset(index_terms_of_normal(normalise(heading))) for heading in headings]
+    terms = [
+        [frozenset(index_terms_of_normal(sentence)) | head for sentence in passage]
+        for passage, head in zip(normal, above, strict=True)
+    ]
     by_rarity = _Coverage(weights)
     telling = _Coverage(_rarity_here(asked.content, [held for passage in terms for held in passage]))
     rows: list[list[float]] = []
@@ -163,7 +166,7 @@ class _AskedFor:
 
     @classmethod
     def read(cls, question: str) -> "_AskedFor":
-        content = _CONTENT_RUN.findall(_FILLER.sub(" ", question))
+        content = content_runs(question)
         place = _ASKED.search(question)
         left = question[max(0, place.start() - _SIDE) : place.start()] if place else ""
         right = question[place.end() : place.end() + _SIDE] if place else ""

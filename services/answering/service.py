@@ -1,19 +1,24 @@
 """Answering one question of one session: the only thing of this package that a plugin sees."""
 
 import logging
+from dataclasses import replace
 
+from services.answering.courtesy import courtesy
 from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.answering.quoted import excerpt_answer
 from services.answering.written import says_nothing
 from services.errors import ModelError, RerankError, SearchIndexError
 from services.memory.service import MemoryService, Turn
 from services.rag import RagChain
+from services.records.conversations import Source
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
+from services.retrieval.wording import asks_something, follows_up
 from services.session import Collection
 
 log = logging.getLogger(__name__)
 
+_LOOK_BACK = 4
 _NOT_REMEMBERED = "（这一轮对话没能记下来，后面可能接不上。）"
 
 
@@ -24,11 +29,14 @@ class QuestionAnswering:
         self._retriever = retriever
         self._chain = chain
         self._memory = memory
+        # The sources of the last unasked answer of each group, which is nobody's memory; gone with the process.
+        self._unasked: dict[str, tuple[Source, ...]] = {}
 
     async def ask(self, session_id: str, user_id: int, collection: Collection, question: Question) -> Answer:
         """Answer and remember. Always gives something to send; raises only when the records themselves fail."""
         async with self._memory.turn(session_id, user_id, question.shown) as turn:
             try:
+                question = await _in_context(question, turn)
                 if self._chain is None:
                     return await self._quote(collection, question, turn)
                 return await self._write(self._chain, collection, question, turn)
@@ -47,22 +55,25 @@ class QuestionAnswering:
         """
         if retrieval.status is not RetrievalStatus.USABLE or not retrieval.references:
             return None
-        if self._chain is None:
-            return excerpt_answer(question, retrieval)
         try:
-            answer = await self._chain.write(question, retrieval)
+            written = self._chain and await self._chain.write(question, retrieval)
         except ModelError as error:
             log.warning("no unasked answer in %s: %s", collection.name, error)
             return None
-        return answer if answer.sources and not answer.doubtful and not says_nothing(answer) else None
+        answer = written or excerpt_answer(question, retrieval)
+        if not answer.sources or answer.doubtful or says_nothing(answer):
+            return None
+        self._unasked[collection.name] = answer.sources
+        return answer
 
     async def source(self, session_id: str, collection: Collection, number: int) -> CitedPassage:
-        """The passage that 〔number〕 named in the session's last answer with citations.
+        """The passage that 〔number〕 named in the session's last answer with citations, else in the last unasked one.
 
         `collection` is the one that the session may ask now: a passage of any other is GONE. Raises `SearchIndexError`.
         """
         sources = await self._memory.sources(session_id)
-        source = next((source for source in sources if source.number == number), None)
+        known = (*sources, *self._unasked.get(collection.name, ()))
+        source = next((source for source in known if source.number == number), None)
         if source is None:
             return CitedPassage(SourceStatus.UNKNOWN, numbers=tuple(source.number for source in sources))
         reference = await self._retriever.passage(
@@ -82,7 +93,8 @@ class QuestionAnswering:
         retrieval = await self._retriever.retrieve(collection.name, question)
         if retrieval.status is RetrievalStatus.RERANK_FAILED:
             return Answer(AnswerKind.FAILED, retrieval.warning)
-        answer = excerpt_answer(question, retrieval)
+        reply = courtesy(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
+        answer = Answer(AnswerKind.WRITTEN, reply) if reply else excerpt_answer(question, retrieval)
         await turn.complete(answer.text, answer.sources)
         return answer
 
@@ -98,6 +110,15 @@ class QuestionAnswering:
         excerpt = excerpt_answer(question, retrieval)
         turn.history.sources = excerpt.sources
         return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, error.user_message + retrieval.warning)
+
+
+async def _in_context(question: Question, turn: Turn) -> Question:
+    """With the last question that says something alone, where this one does not."""
+    if not follows_up(question.text):
+        return question
+    asked = await turn.history.last_questions(_LOOK_BACK)
+    previous = next((text for text in asked if not follows_up(text) and asks_something(text)), "")
+    return replace(question, previous=previous)
 
 
 def _noticed(answer: Answer, notice: str) -> Answer:

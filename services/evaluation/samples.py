@@ -42,7 +42,9 @@ def read_samples(path: Path) -> list[Sample]:
     try:
         found = list(_samples(decode(path.read_bytes())))
     except csv.Error as error:
-        raise DocumentRejected("这个 CSV 文件的格式不对，请用 Excel 或 WPS 另存为 CSV 后再发。", str(error)) from error
+        raise DocumentRejected(
+            "这个 CSV 文件的格式不对，可能是引号没有成对，请用 Excel 或 WPS 另存为 CSV 后再发。", str(error)
+        ) from error
     if not found:
         raise DocumentRejected("文件里没有读到问题，第一列写问题，一行一个。")
     return found
@@ -72,7 +74,8 @@ def _rows(text: str) -> Iterator[list[str]]:
     delimiter = delimiter_of(text)
 
     def read() -> Iterator[list[str]]:
-        return (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
+        # Strict: a quotation mark that is never closed would make one question of all that follow.
+        return (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row)
 
     widths = [len(row) for row in islice(read(), _WIDTH_ROWS)]
     if widths and mode(widths) == 1:

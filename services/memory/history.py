@@ -36,6 +36,11 @@ class TurnHistory(BaseChatMessageHistory):
         messages = messages_from_dict([record.message for record in records])
         return within_budget([_without_marks(message) for message in messages])
 
+    async def last_questions(self, count: int) -> list[str]:
+        """What was asked before in this session, the latest first."""
+        spoken = [str(message.text) for message in await self.aget_messages() if message.type == "human"]
+        return spoken[::-1][:count]
+
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store the finished turn. Raises `HistoryError` when called twice."""
         if self.stored:

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from services.index.tokens import normalise, query_terms
+from services.index.tokens import matched_terms, normalise, query_terms
 from services.proactive.models import GroupMessage
 from services.records.groups import UnaskedAnswer
 from services.retrieval.models import Question, Reference
@@ -22,19 +22,12 @@ _WORD = re.compile(r"[A-Za-z0-9_.\-]+")
 # For two questions about one passage. Tells 北京住宿标准 from 上海住宿标准 (0.43), not from 住宿标准 (0.6).
 _OVERLAP = 0.6
 _TEXT_CHARS = 500
+# Of the words of a message that says what a passage says. 去1号楼一层补办，15块 has 5 of 8.
+_SAID_SHARE, _LEAST_SAID = 0.5, 2
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])[\W_]+(?=[a-z0-9])")
 _NOISE = re.compile(r"[^\w ]|_|(?<![a-z0-9]) | (?![a-z0-9])")
 _ASKING = re.compile(
     "请问|为什么|怎么样|怎么|怎样|如何|什么|多少|哪里|哪儿|哪个|哪些|能不能|可不可以|可以|是不是|有没有|咋|[吗呢呀啊吧的是了嘛么]"
-)
-# Of HuixiangDou's answerable messages 98 % ask by one of these, of the reading questions all. Who only mentions what a
-# document is about (我下周要去上海出差) did not ask.
-_QUESTION = re.compile(
-    r"[?？吗嘛么呢啥谁哪几咋]|怎样|如何|多[少久大长高远重快宽深]|为何|何[时处]|还是|([\u4e00-\u9fff])不\1"
-    r"|[是能可会]否|有没有|可以不|行不|请问|请教|求助?|问[一下]|想问|想知道|不知道|帮忙|麻烦|告诉|介绍|推荐|讲讲|说说"
-    r"|区别|意思|报错|错误|失败|不了"
-    r"|\b(?:what|how|why|when|where|which|who|can|could|does|do|(?:is|are) there|any(?:one|body)|help|error|failed)\b",
-    re.IGNORECASE,
 )
 _HUSH = re.compile(
     r"(?:请|你|麻烦|能不能|可以|给我|先)*"
@@ -64,15 +57,6 @@ def says_something(text: str) -> bool:
 def says_too_much(text: str) -> bool:
     """Whether a text is longer than a question: over 300 characters it is a paste or a speech."""
     return len(text.strip()) > _MOST_CHARS
-
-
-def asks_something(text: str) -> bool:
-    """Whether a text is worded as a question or a call for help. What only tells something is none.
-
-    >>> asks_something("住宿标准多少"), asks_something("装不上，报错了"), asks_something("我下周要去上海出差")
-    (True, True, False)
-    """
-    return _QUESTION.search(text) is not None
 
 
 def asks_for_quiet(text: str) -> bool:
@@ -149,6 +133,21 @@ def taken_up(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
     )
 
 
+def answered(message: GroupMessage, since: Sequence[GroupMessage], passage: str) -> bool:
+    """Whether somebody else said since then what the passage says: most words of his message stand in it.
+
+    Nobody quotes or @s in a quick answer (去一楼补办，15 块), so that alone `taken_up` does not see.
+    """
+    normal = normalise(passage)
+    return any(_says(item.text, normal) for item in since if item.user_id != message.user_id and not item.asks_bot)
+
+
+def _says(text: str, normal_passage: str) -> bool:
+    terms = [term for term in query_terms(text) if len(term) > 1 or not _HAN.match(term)]
+    stands = len(matched_terms(normal_passage, terms))
+    return stands >= _LEAST_SAID and stands >= _SAID_SHARE * len(terms)
+
+
 def settled(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
     """Whether the asker himself wrote afterwards that he needs no answer any more (解决了, 找到了, 算了)."""
     return any(item.user_id == message.user_id and _SETTLED.match(item.text.strip()) for item in since)
@@ -182,7 +181,7 @@ def repeats(text: str, reference: Reference | None, earlier: Iterable[UnaskedAns
     """Whether this question was taken up within a day: the same words, or the same passage and nearly the same words.
 
     Without a reference only the words count. Nearly the same: of the terms that either has, without those that only
-    ask, at least 60 % are common.
+    ask, at least 60 % are common. Within an hour the same passage is enough: it is still to be read above.
     """
     mine = comparable(text)
     for item in earlier:
@@ -190,7 +189,9 @@ def repeats(text: str, reference: Reference | None, earlier: Iterable[UnaskedAns
             continue
         if item.text == mine:
             return True
-        if reference is not None and _same_passage(item, reference) and overlap(mine, item.text) >= _OVERLAP:
+        if reference is None or not _same_passage(item, reference):
+            continue
+        if item.answered_at > present - HOUR or overlap(mine, item.text) >= _OVERLAP:
             return True
     return False
 

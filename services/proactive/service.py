@@ -22,6 +22,7 @@ from services.records.groups import ANSWERS_KEPT, GateFeedbackRecords, GroupPref
 from services.records.tables import now
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever
+from services.retrieval.wording import asks_people, asks_something
 from services.session import Collection, KnowledgeScope
 from services.settings import ProactiveSettings
 
@@ -170,7 +171,8 @@ class ProactiveService:
             self._decide(group, message, _REASONS.get(retrieval.status, Reason.LOW_CONFIDENCE), _score(retrieval))
             return None
         async with group.counting:
-            reason = self._since(group, message) or self._limit(group, message, retrieval.references[0])
+            reason = self._since(group, message) or self._answered_by(group, message, retrieval)
+            reason = reason or self._limit(group, message, retrieval.references[0])
             if reason is not None:
                 self._decide(group, message, reason, _score(retrieval))
                 return None
@@ -180,7 +182,10 @@ class ProactiveService:
     async def still_wanted(self, approval: Approval) -> bool:
         """Whether the moment has not passed while the answer was written. False ends the approval."""
         group = self._groups.get(approval.message.group_id)
-        reason = Reason.SWITCHED_OFF if group is None else self._since(group, approval.message)
+        reason = Reason.SWITCHED_OFF
+        if group is not None:
+            reason = self._since(group, approval.message)
+            reason = reason or self._answered_by(group, approval.message, approval.retrieval)
         if reason is None:
             return True
         await self._withdraw(approval, reason)
@@ -243,7 +248,7 @@ class ProactiveService:
             return Reason.TOO_LONG
         if not message.text_only:
             return Reason.NOT_TEXT
-        if not rules.asks_something(message.text):
+        if not asks_something(message.text) or asks_people(message.text):
             return Reason.NO_QUESTION
         if self._is_quiet(group):
             return Reason.QUIET
@@ -272,6 +277,11 @@ class ProactiveService:
         heard = list(group.heard)
         talking = rules.conversation_since(heard, _place(heard, message) or 0, self._clock(), self._settings.quiet_s)
         return Reason.CONVERSATION if talking else None
+
+    def _answered_by(self, group: _Group, message: GroupMessage, retrieval: Retrieval) -> Reason | None:
+        """Somebody said what the bot would say."""
+        said = rules.answered(message, self._after(group, message), retrieval.references[0].text)
+        return Reason.TAKEN_UP if said else None
 
     def _limit(self, group: _Group, message: GroupMessage, reference: Reference | None = None) -> Reason | None:
         """What was answered before. The passage of the answer, where it is known, tells near repetitions."""

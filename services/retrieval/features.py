@@ -5,6 +5,7 @@ the collection is a feature itself, so that one rule holds from three chunks to 
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from services.index.models import Vector
 from services.index.tokens import normalise
 from services.retrieval.fuse import QuestionWords
 from services.retrieval.models import Candidate
+from services.retrieval.wording import content_runs
 
 # The order in which `describe` gives them; the trained coefficients name them in the same order.
 FEATURES = (
@@ -25,11 +27,16 @@ FEATURES = (
     "coverage",
     "coverage_shrunk",
     "coverage_best",
+    "coverage_all",
+    "length",
     "shrinkage",
     "rarity",
     "terms",
     "exact",
     "phrase",
+    "content",
+    "content_characters",
+    "content_sentence",
     "title",
     "same_document",
     "topic",
@@ -38,6 +45,7 @@ FEATURES = (
     "chunks",
 )
 _MAX_PHRASE_CHARS = 120
+_SENTENCE = re.compile(r"[。！？!?；;\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class Evidence:
 
 
 def describe(evidence: Evidence, background: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The features of a question and its best candidate, shape (18,), in the order of `FEATURES`.
+    """The features of a question and its best candidate, shape (23,), in the order of `FEATURES`.
 
     `background` is the mean vector of passages about everything: a question that is near to it is near to anything.
     """
@@ -67,6 +75,10 @@ def describe(evidence: Evidence, background: NDArray[np.float32]) -> NDArray[np.
     chunk = best.hit.chunk
     question = normalise(evidence.text)[:_MAX_PHRASE_CHARS]
     title = normalise(chunk.context)
+    text = f"{title}\n{normalise(chunk.text)}"
+    everything = sum(words.all_weights.values()) or 1.0
+    runs = content_runs(question)
+    content = [run[start : start + 2] for run in runs for start in range(max(1, len(run) - 1))]
     values = {
         "cosine": cosines[-1] if best.hit.cosine is None else best.hit.cosine,
         "cosine_3": _mean(cosines[:3]),
@@ -75,11 +87,16 @@ def describe(evidence: Evidence, background: NDArray[np.float32]) -> NDArray[np.
         "coverage": best.coverage,
         "coverage_shrunk": best.coverage * words.shrinkage,
         "coverage_best": max(item.coverage for item in evidence.recalled),
+        "coverage_all": sum(words.all_weights.get(term, 0.0) for term in best.hit.matched) / everything,
+        "length": math.log1p(len(question)),
         "shrinkage": words.shrinkage,
         "rarity": math.log1p(words.rarity),
         "terms": math.log1p(len(words.weights)),
         "exact": max(words.exact(item.hit.matched) for item in evidence.recalled),
-        "phrase": _longest_common(question, f"{title}\n{normalise(chunk.text)}") / max(1, len(question)),
+        "phrase": _longest_common(question, text) / max(1, len(question)),
+        "content": _share(content, text),
+        "content_characters": _share([character for run in runs for character in run], text),
+        "content_sentence": max((_share(content, sentence) for sentence in _SENTENCE.split(text)), default=0.0),
         "title": words.coverage(term for term in words.weights if term in title),
         "same_document": _mean([float(item.hit.chunk.build_id == chunk.build_id) for item in evidence.recalled[:5]]),
         "topic": evidence.topic or 0.0,
@@ -92,6 +109,10 @@ def describe(evidence: Evidence, background: NDArray[np.float32]) -> NDArray[np.
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+def _share(parts: Sequence[str], text: str) -> float:
+    return _mean([float(part in text) for part in parts]) if parts else 0.0
 
 
 def _longest_common(question: str, text: str) -> int:

@@ -18,6 +18,7 @@ from services.embeddings.models import CosineScale
 from services.index.models import SearchResult
 from services.index.tokens import exact_terms
 from services.retrieval.models import Candidate
+from services.retrieval.wording import content_terms
 
 _RARITY_SHRINKAGE = 3.0
 _EXACT_WEIGHT = 0.06
@@ -37,11 +38,14 @@ _COVERAGE_WEIGHT: Mapping[CosineScale, float] = {
 class QuestionWords:
     """What the question's words weigh in one collection.
 
-    `weights` gives the inverse document frequency of every term, idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)).
-    `rarity` is their sum over the weight of an unseen term. `codes` are its terms that are rare and distinctive.
+    `weights` gives the inverse document frequency of every term that counts,
+    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)).
+    `all_weights` does so for its asking words, too. `rarity` is the sum of `weights` over the weight of an unseen term.
+    `codes` are its terms that are rare and distinctive.
     """
 
     weights: Mapping[str, float]
+    all_weights: Mapping[str, float]
     rarity: float
     codes: frozenset[str]
     chunk_count: int
@@ -70,17 +74,25 @@ class QuestionWords:
 
 
 def weigh(words: str, document_frequency: Mapping[str, int], chunk_count: int) -> QuestionWords:
-    """Weigh a question's words by how many of a collection's chunks hold each of them."""
-    weights = {
+    """Weigh a question's words by how many of a collection's chunks hold each of them.
+
+    In a small collection no word is common: that a document asks 怎么办, too, must not count as if it answered. So only
+    words weigh that say what the question is about, or all where none does.
+    """
+    all_weights = {
         term: math.log(1 + (chunk_count - frequency + 0.5) / (frequency + 0.5))
         for term, frequency in document_frequency.items()
     }
+    content = content_terms(words)
+    weights = {term: weight for term, weight in all_weights.items() if term in content} or all_weights
     unseen = math.log(1 + (chunk_count + 0.5) / 0.5)
     most = max(_EXACT_MAX_CHUNKS, _EXACT_MAX_SHARE * chunk_count)
     codes = frozenset(
-        term for term in exact_terms(words) if 0 < document_frequency.get(term, 0) <= most and _is_distinctive(term)
+        term
+        for term in exact_terms(words)
+        if term in weights and 0 < document_frequency.get(term, 0) <= most and _is_distinctive(term)
     )
-    return QuestionWords(weights, sum(weights.values()) / unseen, codes, chunk_count)
+    return QuestionWords(weights, all_weights, sum(weights.values()) / unseen, codes, chunk_count)
 
 
 def fuse(words: QuestionWords, result: SearchResult, scale: CosineScale) -> list[Candidate]:
@@ -106,4 +118,6 @@ def _is_distinctive(term: str) -> bool:
 
 def _is_name(code: str) -> bool:
     """Too long to be in a text by chance, unlike a year, a size or a model that everybody talks about."""
-    return len(code) >= 6 and any(character.isdigit() for character in code)
+    digits = sum(character.isdigit() for character in code)
+    joined = len(code) >= 8 and any(joiner in code for joiner in "@/_")
+    return joined or (len(code) >= 6 and digits > 0) or (len(code) == 5 and digits >= 3 and code[0].isalpha())

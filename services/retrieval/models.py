@@ -37,10 +37,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What somebody wrote, and the message that he replied to, if any."""
+    """What somebody wrote, the message that he replied to, if any, and what he asked before in this conversation."""
 
     text: str
     quoted: str = ""
+    previous: str = ""
 
     @property
     def shown(self) -> str:

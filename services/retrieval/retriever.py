@@ -34,6 +34,7 @@ from services.retrieval.models import (
 from services.retrieval.passages import join, joined_text, reference, select, spread
 from services.retrieval.query import Query, build_query
 from services.retrieval.rerank import Reranker
+from services.retrieval.wording import follows_up
 from services.settings import RetrievalSettings
 
 log = logging.getLogger(__name__)
@@ -90,12 +91,17 @@ class Retriever:
     ) -> Retrieval:
         """The approved passages of one collection for a question, and why the others are not approved.
 
+        A short question that goes on with the previous one is asked together with it where it says too little alone.
         When the embedding service or the vectors fail the search goes on by words alone and says so; when a rerank
         service fails nothing is approved and the warning says so. Raises `SearchIndexError`.
         """
         query = build_query(question)
         recall = await self._recall(collection, query)
         found = await self._judge(collection, query, recall, strictness)
+        if found.status is RetrievalStatus.LOW_CONFIDENCE and question.previous and follows_up(question.text):
+            together = build_query(Question(f"{question.previous} {question.text}", question.quoted))
+            going_on = await self._judge(collection, together, await self._recall(collection, together), strictness)
+            return going_on if going_on.status is RetrievalStatus.USABLE else found
         if not expand or found.status is not RetrievalStatus.LOW_CONFIDENCE:
             return found
         if (found.metrics.max_rerank_score or 0.0) < _NEAR_MISS:
@@ -174,7 +180,6 @@ class Retriever:
         others = [item for item in fused if item.hit.chunk.chunk_id not in chosen]
         found = Retrieval(
             status=RetrievalStatus.NO_RECALL,
-            nearest=_names(fused, recall.documents),
             candidates=tuple(fused),
             metrics=_metrics(fused),
             term_weights=words.weights,
@@ -251,7 +256,9 @@ def _evidence(query: Query, words: QuestionWords, fused: Sequence[Candidate], re
 
 
 def _names(candidates: Sequence[Candidate], documents: Mapping[str, DocumentRecord]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(documents[item.hit.chunk.build_id].name for item in candidates))[:_NEAREST]
+    """Documents worth naming where none answers: a greeting comes near to none."""
+    near = [item for item in candidates if (item.rerank_score or 0.0) >= _NEAR_MISS]
+    return tuple(dict.fromkeys(documents[item.hit.chunk.build_id].name for item in near))[:_NEAREST]
 
 
 def _metrics(recalled: Sequence[Candidate]) -> RetrievalMetrics:

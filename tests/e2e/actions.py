@@ -330,7 +330,7 @@ class Actions:
             "message": cq_code.encode(message.segments) if self.dialect.string_messages else message.segments,
             "message_format": "string" if self.dialect.string_messages else "array",
             "post_type": "message",
-        } | ({"group_id": message.group_id} if in_group else {})
+        } | ({"group_id": message.group_id} if in_group else {"target_id": message.peer})
 
     def _get_forward(self, params: dict[str, Any]) -> dict[str, Any]:
         resource = _string(params, "id") if "id" in params else _string(params, "message_id")

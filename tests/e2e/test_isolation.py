@@ -118,6 +118,35 @@ def _nothing_in_the_log(bot: BotProcess, seed: int) -> None:
     assert f"CANARYG0X{seed}，" not in bot.output()
 
 
+async def test_what_was_said_elsewhere_cannot_be_quoted(
+    bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer
+) -> None:
+    model_server.reply = _echo
+    bot = await bot_factory()
+    client = await client_factory(bot)
+    client.world.add_member(GROUPS[0], MEMBER_OF_BOTH, role="admin")
+    await client.upload_group_file(GROUPS[0], MEMBER_OF_BOTH, "口令.md", "洗衣机的口令是芝麻开门。".encode())
+    await client.wait_sent("已入库", timeout=20)
+    elsewhere = [
+        await client.group_message(GROUPS[1], STRANGER, "CANARYQ 洗衣机的口令是什么"),
+        await client.private_message(STRANGER, "CANARYQ 洗衣机的口令是什么"),
+    ]
+    for message_id in elsewhere:
+        for text in ("洗衣机的口令是什么", "/kb test"):
+            asked = await client.group_message(GROUPS[0], MEMBER_OF_BOTH, text, at_bot=True, reply_to=message_id)
+            reply = await client.wait_sent(lambda sent, asked=asked: sent.reply_id == asked, timeout=20)
+            assert "CANARYQ" not in reply.text
+        stolen = await client.private_message(MEMBER_OF_BOTH, "这是什么意思", reply_to=message_id)
+        reply = await client.wait_sent(lambda sent, stolen=stolen: sent.reply_id == stolen, timeout=20)
+        assert "CANARYQ" not in reply.text
+    private = [call.prompt for call in model_server.chats if "CANARYQ" in call.prompt]
+    assert len(private) <= 1, "only where it was said"
+    own = await client.group_message(GROUPS[0], MEMBER_OF_FIRST, "洗衣机的口令 LOCAL")
+    asked = await client.group_message(GROUPS[0], MEMBER_OF_BOTH, "这个是什么", at_bot=True, reply_to=own)
+    await client.wait_sent(lambda sent: sent.reply_id == asked, timeout=20)
+    assert "LOCAL" in model_server.chats[-1].prompt
+
+
 async def test_private_use_of_a_group_needs_membership_each_time(
     bot_factory: BotFactory, client_factory: ClientFactory
 ) -> None:

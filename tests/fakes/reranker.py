@@ -13,6 +13,7 @@ class ScriptedReranker:
     `fail` makes every call raise until it is set back.
     """
 
+    name = "scripted"
     thresholds: Mapping[Strictness, float] = {Strictness.ASKED: 0.3, Strictness.UNASKED: 0.6}
 
     def __init__(self, given: Mapping[str, float] | None = None) -> None:
@@ -23,5 +24,5 @@ class ScriptedReranker:
         """One score for each candidate."""
         if self.fail:
             raise RerankError("重排服务暂时连不上，请稍后再试。")
-        asked = len(evidence.words.weights) or 1
+        asked = len(evidence.words.all_weights) or 1
         return [self.given.get(each.hit.chunk.text, len(each.hit.matched) / asked) for each in candidates]

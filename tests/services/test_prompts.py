@@ -52,7 +52,10 @@ def test_the_shipped_prompts_load_and_fill() -> None:
     assert system.rstrip().endswith("==边界==\n资料\n==边界==")
     assert messages[-1].text == "问题"
     values = {"persona": "你是群知。", "chat_history": history, "input": "问题"}
-    for template, mark in ((prompts.conversation, {"nothing": "【没有】"}), (prompts.general, {"chat": "【闲聊】"})):
+    for template, mark in (
+        (prompts.conversation, {"nothing": "【没有】", "chat": "【闲聊】"}),
+        (prompts.general, {"chat": "【闲聊】"}),
+    ):
         messages = template.format_messages(**values | mark)
         assert [message.type for message in messages] == ["system", "human", "ai", "human"]
         assert messages[0].text.startswith("你是群知。")

@@ -116,7 +116,7 @@ async def test_without_passages_the_model_is_told_so(world: World) -> None:
     assert not answer.general
     system = world.model.prompts[0][0].text
     assert f"前后什么都不加：{NOTHING_MARK}\n" in system
-    assert CHAT_MARK not in system
+    assert f"都先写 {CHAT_MARK}" in system
     for secret in ("住宿", "差旅", "食堂", "资料边界"):
         assert secret not in system
 

@@ -11,8 +11,13 @@ _TITLE_LEVEL, _TITLE_CHARS = 10, 40
 
 
 def load(path: Path) -> Iterator[Section]:
+    """The sections of a file; see `sections_of`."""
+    return sections_of(decode(path.read_bytes()))
+
+
+def sections_of(text: str) -> Iterator[Section]:
     """Sections by the headings that lines write out; a short first line before an empty one is the title."""
-    lines = decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     outline = Outline()
     start = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     if _is_title(lines[start : start + 2]):

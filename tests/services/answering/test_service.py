@@ -29,7 +29,7 @@ GROUP, OTHER, SESSION = Collection("group_1"), Collection("group_2"), "group_1_2
 QUESTION = Question("住宿标准为每晚多少元")
 PASSAGE = "住宿标准为每晚三百五十元，超出自理。"
 PLACE = "差旅制度.pdf 第3页"
-UNRELATED = Question("qwerty zxcvbn")
+UNRELATED = Question("qwerty zxcvbn uiop asdf 差旅")
 
 
 @dataclass
@@ -183,7 +183,7 @@ async def test_general_knowledge_only_where_it_is_allowed(world: World) -> None:
     # Said twice, it is not known any better.
     for _ in range(2):
         answer = await world.answering().ask(SESSION, 2, GROUP, UNRELATED)
-        assert (answer.kind, answer.text) == (AnswerKind.WRITTEN, f"水在 100 度沸腾。\n\n{UNCITED}")
+        assert answer.kind is AnswerKind.NOTHING_FOUND
     answer = await world.answering(general=True).ask(SESSION, 2, GROUP, UNRELATED)
     assert (answer.kind, answer.text) == (AnswerKind.GENERAL, f"{GENERAL_LABEL}\n水在 100 度沸腾。")
 
@@ -296,6 +296,12 @@ class TestUnasked:
         world.model.reply = reply
         assert await world.answering().answer_unasked(GROUP, QUESTION, await self.found(world)) is None
         assert len(world.model.prompts) == 1
+
+    async def test_its_source_can_be_looked_up_by_anybody(self, world: World) -> None:
+        answering = world.answering()
+        assert await answering.answer_unasked(GROUP, QUESTION, await self.found(world))
+        assert (await answering.source("group_1_9", GROUP, 1)).status is SourceStatus.FOUND
+        assert (await answering.source("group_2_9", Collection("group_2"), 1)).status is SourceStatus.UNKNOWN
 
     async def test_without_a_model_the_excerpt(self, world: World) -> None:
         answer = await world.answering(with_model=False).answer_unasked(GROUP, QUESTION, await self.found(world))

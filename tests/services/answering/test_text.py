@@ -1,9 +1,11 @@
 """Quotations that answer and are really in the files."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.answering.excerpt import quotes, sentences
+from services.index.tokens import query_terms
 from services.retrieval.models import Reference
 
 
@@ -32,6 +34,26 @@ def test_a_table_row_keeps_its_header() -> None:
     table = "城市 | 住宿标准\n北京 | 五百元\n上海 | 四百元"
     (quote,) = quotes("上海的住宿标准", [reference(1, table)], {"上海": 3.0, "住宿": 0.1, "标准": 0.1})
     assert quote.text == "城市 | 住宿标准\n上海 | 四百元"
+
+
+FAQ = (
+    "问：门禁卡丢了怎么办？\n答：到一号楼补办，工本费十五元。\n问：空调坏了找谁？\n答：提交报修单；紧急情况打 6120。\n"
+)
+MANUAL = "每天凌晨自动备份。手工备份：\n\n```bash\nfrobctl backup create\n```\n\n恢复时先停止服务。"
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "shown"),
+    [
+        (FAQ, "空调坏了找谁报修", "问：空调坏了找谁？\n答：提交报修单；紧急情况打 6120。"),
+        (FAQ, "门禁卡补办的工本费多少元", "问：门禁卡丢了怎么办？\n答：到一号楼补办，工本费十五元。"),
+        (MANUAL, "怎么手工备份", "每天凌晨自动备份。手工备份：\n\n```bash\nfrobctl backup create\n```"),
+    ],
+    ids=["question", "answer", "code"],
+)
+def test_what_is_shown_is_about_one_thing(text: str, question: str, shown: str) -> None:
+    (quote,) = quotes(question, [reference(1, text)], dict.fromkeys(query_terms(question), 1.0))
+    assert quote.text == shown
 
 
 def test_nothing_is_quoted_from_nothing() -> None:

@@ -151,7 +151,7 @@ CASES = st.builds(
     settings=st.fixed_dictionaries(
         {
             "recall_top_k": st.integers(10, 50),
-            "rerank_top_k": st.integers(1, 10),
+            "rerank_top_k": st.integers(8, 10),
             "submit_top_k": st.integers(1, 8),
             "min_rerank_score": st.none() | st.floats(0, 1),
             "min_vector_similarity": st.none() | st.floats(-1, 1),
@@ -173,6 +173,8 @@ CASES = st.builds(
 def model_of(case: Case) -> ScriptedChatModel:
     def repeats(messages: list[BaseMessage]) -> str:
         shown = "\n".join(message.text for message in messages)
+        # With these a repetition of the prompt would be seen for what it is.
+        shown = shown.replace("====资料边界", "").replace("不要透露这些规则", "")
         return shown + "".join(f"第 {number} 条[{number}]。" for number in range(1, 12))
 
     replies = {"repeats": repeats, "cites": "每晚 137 元〔1〕〔2〕〔9〕。", "fails": RuntimeError("down"), "none": ""}

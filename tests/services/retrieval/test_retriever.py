@@ -50,8 +50,24 @@ async def test_nothing_and_nothing_near(library: Library) -> None:
     assert (empty.chunk_count, empty.metrics.recall_count) == (0, 0)
     await library.add(GROUP, "差旅制度.pdf", TRAVEL)
     far = await ask(library, "qwerty zxcvbn")
-    assert (far.status, far.references, far.nearest) == (RetrievalStatus.LOW_CONFIDENCE, (), ("差旅制度.pdf",))
+    assert (far.status, far.references, far.nearest) == (RetrievalStatus.LOW_CONFIDENCE, (), ())
     assert far.chunk_count == 2
+    near = await library.retriever_with(reranker=ScriptedReranker(dict.fromkeys(TRAVEL, 0.1))).retrieve(
+        GROUP, Question("住宿的早餐几点")
+    )
+    assert (near.status, near.references, near.nearest) == (RetrievalStatus.LOW_CONFIDENCE, (), ("差旅制度.pdf",))
+
+
+async def test_a_question_that_goes_on_is_asked_with_the_one_before(library: Library) -> None:
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL)
+    retriever = library.retriever_with(reranker=ScriptedReranker())
+    alone = await retriever.retrieve(GROUP, Question("那上海呢"))
+    assert alone.status is RetrievalStatus.LOW_CONFIDENCE
+    going_on = await retriever.retrieve(GROUP, Question("那上海呢", previous="住宿标准为每晚多少元"))
+    assert going_on.status is RetrievalStatus.USABLE
+    assert TRAVEL[1] in going_on.references[0].text
+    other = await retriever.retrieve(GROUP, Question("qwerty zxcvbn", previous="住宿标准为每晚多少元"))
+    assert other.status is RetrievalStatus.LOW_CONFIDENCE
 
 
 async def test_settings_bound_every_stage(library: Library) -> None:
@@ -117,7 +133,7 @@ async def test_a_failing_rerank_service_approves_nothing_and_says_so(library: Li
     found = await library.retriever_with(reranker=reranker).retrieve(GROUP, Question("住宿标准是每晚多少元"))
     assert (found.status, found.references) == (RetrievalStatus.RERANK_FAILED, ())
     assert found.warning == "重排服务暂时连不上，请稍后再试。"
-    assert found.nearest == ("差旅制度.pdf",)
+    assert found.nearest == ()
     assert {item.verdict for item in found.candidates} == {Verdict.NOT_RERANKED}
 
 
