@@ -21,15 +21,7 @@ _OF_PEOPLE = re.compile(
 )
 _FOLLOWS = re.compile(r"\s*(?:那|还有|另外|它|他|她|这个|那个|这种|其中|上面|刚才)|.{1,12}呢[？?!！。\s]*$", re.DOTALL)
 _FOLLOW_UP_CHARS = 20
-
-
 _CONTENT_RUN = re.compile(r"[\u3400-\u9fff]+|[a-z0-9.]+")
-_FILLER = re.compile(
-    r"[什啥]么?时候|什么|啥|哪里|哪儿|哪[些个一位年种]?|多少|几[个年月日]?|为什么|为何|如何|怎么样?|怎样|咋|何[时处地人]|谁|请问"
-    r"|是|的|了|吗|呢|在|于|由|被|和|与|有"
-)
-
-
 # Of every question in every collection; a document that holds them says nothing about anything.
 _ASKING = re.compile(
     r"[什啥]么?时候|为什么|什么时间|什么|怎么[办样着]?|怎样|如何|多少|多[久大长高远重快]|哪[里儿些个种年天位边]?|几[点个时]?|谁|为何|何[时处地]"
@@ -56,7 +48,7 @@ def content_runs(normal: str) -> list[str]:
     >>> content_runs("宿舍什么时候熄灯呢")
     ['宿舍', '熄灯']
     """
-    return _CONTENT_RUN.findall(_FILLER.sub(" ", normal))
+    return _CONTENT_RUN.findall(_ASKING.sub(" ", normal))
 
 
 def asks_something(text: str) -> bool:
