@@ -14,7 +14,8 @@ _QUOTED_CHARS = 300
 _PLACEHOLDER = re.compile(
     r"\[(?:图片|表情|动画表情|语音|视频|文件|链接|红包|CQ:[^\]]*|[^\[\]\s]{1,8}表情)\]|\[/?[\u4e00-\u9fff]{1,3}\]"
 )
-_AT = re.compile(r"@\S{1,24}(?=\s|$)|@[^\s\u4e00-\u9fff]{1,24}")
+# Not within an address: license@frob.example.
+_AT = re.compile(r"(?<![A-Za-z0-9._-])(?:@\S{1,24}(?=\s|$)|@[^\s\u4e00-\u9fff]{1,24})")
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\U00002600-\U000027bf\U0001f1e6-\U0001f1ff\ufe0e\ufe0f\u200b-\u200d\u2060\u2b00-\u2bff]+"
 )

@@ -62,3 +62,8 @@ def test_something_is_searched_whenever_something_was_written(text: str, quoted:
 def test_what_carries_meaning_is_never_lost(words: list[str]) -> None:
     text = build_query(Question("大佬们求助 " + "、".join(words) + " 谢谢")).text
     assert all(word in text for word in words)
+
+
+def test_an_address_is_no_mention() -> None:
+    assert build_query(Question("license@frob.example 是谁的邮箱")).text == "license@frob.example 是谁的邮箱"
+    assert build_query(Question("大家好@群知 怎么报销")).text == "怎么报销"
