@@ -98,9 +98,14 @@ def says_something_new(text: str, conversation: str) -> bool:
         return True
     if len(text) <= _COURTESY_CHARS:
         return False
+    return not repeats(text, conversation)
+
+
+def repeats(text: str, conversation: str) -> bool:
+    """Whether most of what a text says was said in the conversation."""
     terms = _content_terms(text)
     said = matched_terms(normalise(conversation), terms)
-    return sum(map(_weight, said)) < _SAID_COVERAGE * sum(map(_weight, terms))
+    return bool(terms) and sum(map(_weight, said)) >= _SAID_COVERAGE * sum(map(_weight, terms))
 
 
 def split_sentences(line: str) -> list[str]:

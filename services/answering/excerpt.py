@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from services.answering.sentence_model import FEATURES, describe_sentences, is_table, load_sentence_model
+from services.answering.sentence_model import FEATURES, Floats, describe_sentences, load_sentence_model, table_heads
 from services.retrieval.models import Reference
 
 PASSAGES = 3
+_COVERAGE = FEATURES.index("coverage")
 _MAX_QUOTE_CHARS = 300
 # The logarithm of how probable the best sentence of another passage must be beside the first; on CMRC one question in
 # eight then gets a second quotation.
@@ -47,11 +48,12 @@ def quotes(question: str, references: Sequence[Reference], weights: Mapping[str,
     headings = [reference.heading for reference in references[:PASSAGES]]
     features = describe_sentences(question, passages, headings, weights)
     model = load_sentence_model()
-    best = max(_answering(places, passages), key=model.scores(features).__getitem__)
+    answering = _answering(passages, features)
+    best = max(answering, key=model.scores(features).__getitem__)
     # Where two documents say as much, both are shown, whichever of them is ranked first.
     features[:, [FEATURES.index("second_passage"), FEATURES.index("later_passage")]] = 0.0
     scores = model.scores(features)
-    others = [index for index in _answering(places, passages) if places[index][0] != places[best][0]]
+    others = [index for index in answering if places[index][0] != places[best][0]]
     second = max(others, key=scores.__getitem__, default=best)
     chosen = [best]
     if second != best and scores[second] >= scores[best] + _SECOND_BEST:
@@ -59,13 +61,26 @@ def quotes(question: str, references: Sequence[Reference], weights: Mapping[str,
     return [Quote(references[places[index][0]], _shown(passages, places[index])) for index in chosen]
 
 
-def _answering(places: Sequence[tuple[int, int]], passages: Sequence[Sequence[str]]) -> list[int]:
-    """The sentences that may be chosen: the head of a table says what is asked, its rows answer."""
-    return [
-        index
-        for index, (number, position) in enumerate(places)
-        if position or len(passages[number]) == 1 or not is_table(passages[number])
-    ]
+def _answering(passages: Sequence[Sequence[str]], features: Floats) -> list[int]:
+    """The sentences that may be chosen: of a table those rows that hold most of the question's words.
+
+    The head of a table says what is asked. Its rows are alike but for the one that is asked for, of which a model that
+    was trained on prose knows nothing.
+    """
+    chosen: list[int] = []
+    start = 0
+    for passage in passages:
+        most: dict[int, float] = {}
+        heads = table_heads(passage)
+        rows = {place: head for place, head in enumerate(heads) if head is not None and place != head}
+        for place, head in rows.items():
+            most[head] = max(most.get(head, 0.0), features[start + place, _COVERAGE])
+        for place, head in enumerate(heads):
+            is_best_row = place in rows and features[start + place, _COVERAGE] == most[rows[place]]
+            if is_best_row or head is None or head not in most:
+                chosen.append(start + place)
+        start += len(passage)
+    return chosen
 
 
 def sentences(text: str) -> list[str]:
@@ -123,7 +138,8 @@ def _continues(before: str, after: str, *, forwards: bool) -> bool:
 def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
     """The sentence with its neighbours; a table row keeps its header instead."""
     passage, position = passages[place[0]], place[1]
-    if is_table(passage):
-        return (passage[0] * (position > 0) + passage[position]).strip()[:_MAX_QUOTE_CHARS]
+    head = table_heads(passage)[position]
+    if head is not None:
+        return (passage[head] * (head != position) + passage[position]).strip()[:_MAX_QUOTE_CHARS]
     text = "".join(passage[index] for index in neighbourhood(passage, position)).strip()
     return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + "…"

@@ -144,14 +144,21 @@ def describe_sentences(
     return features
 
 
-def is_table(passage: Sequence[str]) -> bool:
-    """Whether the sentences of a passage are rows, of which the first is the head."""
-    return bool(passage) and _CELLS in passage[0]
+def table_heads(passage: Sequence[str]) -> list[int | None]:
+    """For each sentence the place of the head of the table it is a row of, its own for a head; None outside tables."""
+    heads: list[int | None] = []
+    for place, sentence in enumerate(passage):
+        before = heads[-1] if heads else None
+        heads.append(None if _CELLS not in sentence else place if before is None else before)
+    return heads
 
 
 def _with_head(passage: Sequence[str]) -> Sequence[str]:
     """A row of a table says what it says together with the head."""
-    return [passage[0], *(passage[0] + row for row in passage[1:])] if is_table(passage) else passage
+    return [
+        row if head is None or head == place else passage[head] + row
+        for place, (row, head) in enumerate(zip(passage, table_heads(passage), strict=True))
+    ]
 
 
 @dataclass(frozen=True, slots=True)

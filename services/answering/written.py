@@ -3,7 +3,7 @@
 import re
 
 from services.answering.citations import MARK, normalise_citations
-from services.answering.claims import UNVERIFIED, check, says_something_new
+from services.answering.claims import UNVERIFIED, check, repeats, says_something_new
 from services.answering.courtesy import courtesy
 from services.answering.models import Answer, AnswerKind, source_of
 from services.answering.plain_text import plain_lines, plain_text
@@ -88,7 +88,9 @@ def _from_nothing(draft: Draft) -> Answer:
     notice = _common_notice(draft)
     if draft.general and text and not is_nothing and (is_new or not is_chat):
         return Answer(AnswerKind.GENERAL, f"{GENERAL_LABEL}\n{text}", notice=notice)
-    if text and (is_nothing or is_new or not (is_chat or _is_small_talk(draft.question))):
+    # A model that forgot to say that it chats is believed where it cannot have said anything of its own.
+    is_chat = is_chat or _is_small_talk(draft.question) or repeats(text, _history(draft))
+    if text and (is_nothing or is_new or not is_chat):
         return _nothing(draft)
     return Answer(AnswerKind.WRITTEN, text, notice=notice)
 
@@ -102,7 +104,7 @@ def _nothing(draft: Draft) -> Answer:
 
 
 def _is_small_talk(question: Question) -> bool:
-    """What asks for nothing may be answered by a model that forgot to say that it only chats."""
+    """Whether a message asks for nothing."""
     return courtesy(question.text) is not None or not asks_something(question.text)
 
 
@@ -120,9 +122,13 @@ def _own_words(draft: Draft) -> str:
 
 
 def _said(draft: Draft) -> str:
-    """What the conversation vouches for: the question and the history, without answers that were doubtful already."""
-    said = [draft.question.text, draft.question.quoted, *draft.history]
-    return "\n".join(text for text in said if not any(phrase in text for phrase in _OURS))
+    """What the conversation vouches for: the question and the history."""
+    return "\n".join((draft.question.text, draft.question.quoted, _history(draft)))
+
+
+def _history(draft: Draft) -> str:
+    """What was said before, without answers that were doubtful already."""
+    return "\n".join(text for text in draft.history if not any(phrase in text for phrase in _OURS))
 
 
 def _common_notice(draft: Draft) -> str:

@@ -10,6 +10,7 @@ from services.proactive.models import GroupMessage
 from services.records.groups import UnaskedAnswer
 from services.retrieval.models import Question, Reference
 from services.retrieval.query import build_query
+from services.retrieval.wording import content_terms
 
 HOUR = timedelta(hours=1)
 SAME_FOR = timedelta(days=1)
@@ -20,15 +21,12 @@ _MOST_CHARS = 300
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(r"[A-Za-z0-9_.\-]+")
 # For two questions about one passage. Tells 北京住宿标准 from 上海住宿标准 (0.43), not from 住宿标准 (0.6).
-_OVERLAP = 0.6
+_OVERLAP = 0.5
 _TEXT_CHARS = 500
 # Of the words of a message that says what a passage says. 去1号楼一层补办，15块 has 5 of 8.
 _SAID_SHARE, _LEAST_SAID = 0.5, 2
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])[\W_]+(?=[a-z0-9])")
 _NOISE = re.compile(r"[^\w ]|_|(?<![a-z0-9]) | (?![a-z0-9])")
-_ASKING = re.compile(
-    "请问|为什么|怎么样|怎么|怎样|如何|什么|多少|哪里|哪儿|哪个|哪些|能不能|可不可以|可以|是不是|有没有|咋|[吗呢呀啊吧的是了嘛么]"
-)
 _HUSH = re.compile(
     r"(?:请|你|麻烦|能不能|可以|给我|先)*"
     r"(?:(?:别|不要|不用|少|停止)再?(?:说|吵|插嘴|插话|回|讲|答|回答|刷屏|打扰|主动回答|主动)(?:话|我们?)?|闭嘴|住口|住嘴"
@@ -181,7 +179,7 @@ def repeats(text: str, reference: Reference | None, earlier: Iterable[UnaskedAns
     """Whether this question was taken up within a day: the same words, or the same passage and nearly the same words.
 
     Without a reference only the words count. Nearly the same: of the terms that either has, without those that only
-    ask, at least 60 % are common. Within an hour the same passage is enough: it is still to be read above.
+    ask, at least half are common.
     """
     mine = comparable(text)
     for item in earlier:
@@ -189,9 +187,7 @@ def repeats(text: str, reference: Reference | None, earlier: Iterable[UnaskedAns
             continue
         if item.text == mine:
             return True
-        if reference is None or not _same_passage(item, reference):
-            continue
-        if item.answered_at > present - HOUR or overlap(mine, item.text) >= _OVERLAP:
+        if reference is not None and _same_passage(item, reference) and overlap(mine, item.text) >= _OVERLAP:
             return True
     return False
 
@@ -211,4 +207,4 @@ def overlap(one: str, other: str) -> float:
 
 
 def _subject(text: str) -> frozenset[str]:
-    return frozenset(query_terms(_ASKING.sub(" ", text)))
+    return content_terms(text)

@@ -224,10 +224,12 @@ async def test_long_answers_and_refused_sends(
 ) -> None:
     bot = await bot_factory()
     client = await client_factory(bot)
-    # So long an answer without a document behind it says so.
+    await client.upload_group_file(GROUP, ASKER, "长文.md", "长文的要点是一句话，短文的要点是很长。".encode())
+    await client.wait_sent("已入库", timeout=20)
+    # An answer that names no passage says so.
     mark = "\n\n（回答没有标明出处，请自行核对）"
     model_server.reply = "一句话。" * 1000
-    await client.group_message(GROUP, ASKER, "长", at_bot=True)
+    await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
     head = await client.wait_sent("合并转发")
     assert head.reply_id is not None
     forward = await client.wait_sent(lambda sent: sent.kind == "forward")
@@ -235,7 +237,7 @@ async def test_long_answers_and_refused_sends(
     assert all(len(node.text) <= 1000 for node in forward.nodes)
 
     client.fail("send_group_forward_msg", message="风控")
-    await client.group_message(GROUP, ASKER, "长", at_bot=True)
+    await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
     pieces: list[Sent] = []
     while len("".join(sent.text for sent in pieces)) < 4000:
         pieces.append(await client.wait_sent("一句话。", timeout=30))
@@ -243,7 +245,7 @@ async def test_long_answers_and_refused_sends(
     client.restore()
 
     model_server.reply = "很长。" * 4000
-    await client.group_message(GROUP, ASKER, "更长", at_bot=True)
+    await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
     file = await client.wait_sent(lambda sent: sent.kind == "file")
     assert file.content == (model_server.reply + mark).encode()
     await client.wait_sent("回答.txt")

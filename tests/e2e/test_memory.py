@@ -13,7 +13,7 @@ SUMMARY = "请将以下对话历史总结"
 
 def _reply(request: ModelRequest) -> str:
     """A model that summarises badly: it forgets every fact."""
-    return "用户聊了一些安排。" if SUMMARY in request.prompt else "好的，记住了。"
+    return "用户聊了一些安排。" if SUMMARY in request.prompt else "【闲聊】好的，记住了。"
 
 
 async def test_summaries_keep_facts_and_survive_a_restart(
@@ -72,7 +72,7 @@ async def test_summaries_keep_facts_and_survive_a_restart(
 async def test_a_failing_summary_changes_nothing(
     bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer
 ) -> None:
-    model_server.reply = "好的。"
+    model_server.reply = "【闲聊】好的。"
     bot = await bot_factory(
         MEMORY__MAX_HISTORY_MESSAGES="4", MEMORY__SUMMARY_CHUNK_SIZE="2", LLM__MAX_RETRIES="0", LLM__TIMEOUT_S="2"
     )
@@ -100,7 +100,7 @@ async def test_shared_memory_of_a_group(
 ) -> None:
     bot = await bot_factory(SESSION__SCOPE="group")
     client = await client_factory(bot)
-    model_server.reply = "好的。"
+    model_server.reply = "【闲聊】好的。"
     await client.group_message(GROUP, ASKER, "口令是芝麻", at_bot=True)
     await client.wait_sent("好的")
     await client.group_message(GROUP, 10003, "口令是什么", at_bot=True)

@@ -30,6 +30,12 @@ def test_a_second_quotation_comes_from_another_passage_and_is_nearly_as_good() -
     assert [quote.reference.number for quote in weak] == [1]
 
 
+def test_a_table_below_a_caption_has_its_head_below_it() -> None:
+    table = "2026 年度经费预算\n科目 | 金额\n设备费 | 120000\n差旅费 | 30000.5\n劳务费 | 50000"
+    (quote,) = quotes("差旅费的金额是多少", [reference(1, table)], {"差旅": 1.0, "旅费": 1.0, "金额": 1.0})
+    assert quote.text == "科目 | 金额\n差旅费 | 30000.5"
+
+
 def test_a_table_row_keeps_its_header() -> None:
     table = "城市 | 住宿标准\n北京 | 五百元\n上海 | 四百元"
     (quote,) = quotes("上海的住宿标准", [reference(1, table)], {"上海": 3.0, "住宿": 0.1, "标准": 0.1})

@@ -110,6 +110,10 @@ def test_what_asks_for_something_is_not_chatted_away() -> None:
     assert reviewed("法国的首都是巴黎。", NOTHING, question="法国首都是哪里").text == NEAREST
     for question in ("谢谢", "记一下我住三号楼"):
         assert reviewed("好的，记住了。", NOTHING, question=question).text == "好的，记住了。"
+    assert (
+        reviewed("预算是 3500 元。", NOTHING, question="我的预算是多少", said="预算是 3500 元").text
+        == "预算是 3500 元。"
+    )
     assert reviewed("我是群知，由许多能干的人做成，" * 9, NOTHING, question="你好").text.startswith("你好，我在。")
 
 
