@@ -25,6 +25,8 @@ _ITEM = re.compile(
     r"\s*(?:第[一二三四五六七八九十百千\d]+[章节条]|[（(]?[一二三四五六七八九十]{1,3}[)）、.．]|(?:问题?|Q)\s*\d{0,3}\s*[:：])",
     re.IGNORECASE,
 )
+# A question with its answer is shown as one.
+_QUESTION = re.compile(r"\s*(?:问题?|Q)\s*\d{0,3}\s*[:：]", re.IGNORECASE)
 _ANNOUNCES = ("：", ":", "？", "?")
 
 
@@ -141,5 +143,8 @@ def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
     head = table_heads(passage)[position]
     if head is not None:
         return (passage[head] * (head != position) + passage[position]).strip()[:_MAX_QUOTE_CHARS]
+    whole = "".join(passage).strip()
+    if _QUESTION.match(passage[0]) and len(whole) <= _MAX_QUOTE_CHARS and not any(map(_QUESTION.match, passage[1:])):
+        return whole
     text = "".join(passage[index] for index in neighbourhood(passage, position)).strip()
     return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + "…"

@@ -53,9 +53,14 @@ MANUAL = "每天凌晨自动备份。手工备份：\n\n```bash\nfrobctl backup 
     [
         (FAQ, "空调坏了找谁报修", "问：空调坏了找谁？\n答：提交报修单；紧急情况打 6120。"),
         (FAQ, "门禁卡补办的工本费多少元", "问：门禁卡丢了怎么办？\n答：到一号楼补办，工本费十五元。"),
+        (
+            "问：热水几点有？\n答：早上七点到九点；\n晚上六点到十点。",
+            "早上热水几点有",
+            "问：热水几点有？\n答：早上七点到九点；\n晚上六点到十点。",
+        ),
         (MANUAL, "怎么手工备份", "每天凌晨自动备份。手工备份：\n\n```bash\nfrobctl backup create\n```"),
     ],
-    ids=["question", "answer", "code"],
+    ids=["question", "answer", "whole", "code"],
 )
 def test_what_is_shown_is_about_one_thing(text: str, question: str, shown: str) -> None:
     (quote,) = quotes(question, [reference(1, text)], dict.fromkeys(query_terms(question), 1.0))
