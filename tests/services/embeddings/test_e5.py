@@ -7,6 +7,7 @@ import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
+from services.embeddings.cleaning import simplified
 from services.embeddings.e5 import E5
 from services.embeddings.graph import transformer
 from services.embeddings.tokenizer import E5Tokenizer
@@ -26,13 +27,13 @@ _HOSTILE = ["", " ", "\n\t", "\0", "a\0b", "\ud800", "好\udfff的", "a" * 20_00
 
 
 def _fp32(weights: Weights, texts: list[str], prefix: str) -> NDArray[np.float32]:
-    """The same windows and means, by the graph in fp32."""
+    """The same windows and means of the same characters, by the graph in fp32."""
     tokenizer = E5Tokenizer(weights.vocabulary())
     table = weights.blocks("emb.word", 384)
     session = onnxruntime.InferenceSession(transformer(weights).SerializeToString(), providers=["CPUExecutionProvider"])
     vectors: list[NDArray[np.float64]] = []
     for text in texts:
-        ids = tokenizer.encode(prefix + text)
+        ids = tokenizer.encode(prefix + simplified(text))
         total = np.zeros(384)
         for start in range(0, len(ids), 510):
             window = ids[start : start + 510]
@@ -61,6 +62,11 @@ def test_windows_are_the_wheels(weights: Weights, e5: E5) -> None:
     texts = [_PROSE[0], _PROSE[5], _PROSE[-1]]
     cosines = (e5.embed_passages(texts) * wheel_vectors("embed", texts, weights)).sum(axis=1)
     assert cosines.min() >= 0.99, cosines
+
+
+def test_both_writings_are_one(e5: E5) -> None:
+    traditional, same = e5.embed_queries(["圖書館幾點開門", "图书馆几点开门"])
+    assert float(traditional @ same) > 0.9999
 
 
 def test_vectors_do_not_depend_on_company_or_order(e5: E5) -> None:
