@@ -1,5 +1,6 @@
 """The embedded reranker: shipped coefficients that fit the code, calibrated scores, sane fall-backs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,15 @@ async def test_scores_fall_with_the_fused_score_and_are_probabilities() -> None:
     assert scores == sorted(scores, reverse=True)
     assert all(0 < score < 1 for score in scores)
     assert scores[-1] < 0.1 * scores[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("=1+1", False), ("？！", False), ("　", False), ("20231115", True), ("住", True)]
+)
+async def test_what_says_nothing_is_answered_by_nothing(text: str, says: bool) -> None:
+    found = replace(evidence([0.95], matched="住宿 宿标 标准"), text=text)
+    (score,) = await EmbeddedReranker(CosineScale.E5, COEFFICIENT_SET).scores(found, found.recalled)
+    assert (score > 0) is says
 
 
 async def test_a_nearer_collection_is_more_likely_to_answer() -> None:
