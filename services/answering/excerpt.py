@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.answering.sentence_model import FEATURES, Floats, describe_sentences, load_sentence_model, table_heads
+from services.knowledge.loaders.line_headings import line_heading
 from services.retrieval.models import Reference
 
 PASSAGES = 3
@@ -20,13 +21,6 @@ _MAX_QUOTE_CHARS = 300
 _SECOND_BEST = math.log(0.5)
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；;\n])")
 _CODE = re.compile(r"(?:^|(?<=\n))(```|~~~).*?(?:\n\1[^\n]*(?:\n|$)|$)", re.DOTALL)
-# What begins an item of its own: what is said there is not about the sentence before.
-_ITEM = re.compile(
-    r"\s*(?:第[一二三四五六七八九十百千\d]+[章节条]|[（(]?[一二三四五六七八九十]{1,3}[)）、.．]|(?:问题?|Q)\s*\d{0,3}\s*[:：])",
-    re.IGNORECASE,
-)
-# A question with its answer is shown as one.
-_QUESTION = re.compile(r"\s*(?:问题?|Q)\s*\d{0,3}\s*[:：]", re.IGNORECASE)
 _ANNOUNCES = ("：", ":", "？", "?")
 
 
@@ -132,7 +126,8 @@ def neighbourhood(passage: Sequence[str], position: int) -> range:
 def _continues(before: str, after: str, *, forwards: bool) -> bool:
     gap = before[len(before.rstrip()) :] + after[: len(after) - len(after.lstrip())]
     announced = before.rstrip().endswith(_ANNOUNCES)
-    if _ITEM.match(after) or (gap.count("\n") > 1 and not announced):
+    # What a line heads is an item of its own.
+    if line_heading(after) or (gap.count("\n") > 1 and not announced):
         return False
     return forwards or announced or "\n" not in gap
 
@@ -144,7 +139,16 @@ def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
     if head is not None:
         return (passage[head] * (head != position) + passage[position]).strip()[:_MAX_QUOTE_CHARS]
     whole = "".join(passage).strip()
-    if _QUESTION.match(passage[0]) and len(whole) <= _MAX_QUOTE_CHARS and not any(map(_QUESTION.match, passage[1:])):
+    if len(whole) <= _MAX_QUOTE_CHARS and [_asks(sentence) for sentence in passage] == [
+        True,
+        *[False] * (len(passage) - 1),
+    ]:
         return whole
     text = "".join(passage[index] for index in neighbourhood(passage, position)).strip()
     return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + "…"
+
+
+def _asks(sentence: str) -> bool:
+    """Whether this begins a question with its answer, which is shown as one."""
+    heading = line_heading(sentence)
+    return heading is not None and heading.is_complete

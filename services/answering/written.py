@@ -27,7 +27,7 @@ _CHAT = re.compile(rf"[{CHAT_MARK[0]}\[]\s*{CHAT_MARK[1:-1]}\s*[{CHAT_MARK[-1]}\
 # What only the prompts say.
 _INSTRUCTIONS = ("====资料边界", "不要透露这些规则")
 _SOURCE_LIST = re.compile(
-    r"(?:\n[ \t]*(?:[〔【\[]\s*\d{1,3}\s*[〕】\]]|\d{1,2}[.、]|[·*-])[ \t]*[^\n，。；]{1,80}"
+    r"(?:\n[ \t]*[〔【\[]\s*\d{1,3}\s*[〕】\]][ \t]*[^\n，。；]{1,80}"
     r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)[^\n，。；]{0,20})+\s*$",
     re.IGNORECASE,
 )

@@ -171,7 +171,7 @@ class ProactiveService:
             self._decide(group, message, _REASONS.get(retrieval.status, Reason.LOW_CONFIDENCE), _score(retrieval))
             return None
         async with group.counting:
-            reason = self._since(group, message) or self._answered_by(group, message, retrieval)
+            reason = self._meanwhile(group, message, retrieval)
             reason = reason or self._limit(group, message, retrieval.references[0])
             if reason is not None:
                 self._decide(group, message, reason, _score(retrieval))
@@ -182,10 +182,8 @@ class ProactiveService:
     async def still_wanted(self, approval: Approval) -> bool:
         """Whether the moment has not passed while the answer was written. False ends the approval."""
         group = self._groups.get(approval.message.group_id)
-        reason = Reason.SWITCHED_OFF
-        if group is not None:
-            reason = self._since(group, approval.message)
-            reason = reason or self._answered_by(group, approval.message, approval.retrieval)
+        retrieval = approval.retrieval
+        reason = Reason.SWITCHED_OFF if group is None else self._meanwhile(group, approval.message, retrieval)
         if reason is None:
             return True
         await self._withdraw(approval, reason)
@@ -278,10 +276,10 @@ class ProactiveService:
         talking = rules.conversation_since(heard, _place(heard, message) or 0, self._clock(), self._settings.quiet_s)
         return Reason.CONVERSATION if talking else None
 
-    def _answered_by(self, group: _Group, message: GroupMessage, retrieval: Retrieval) -> Reason | None:
-        """Somebody said what the bot would say."""
+    def _meanwhile(self, group: _Group, message: GroupMessage, retrieval: Retrieval) -> Reason | None:
+        """What came between, or that somebody said what the bot would say."""
         said = rules.answered(message, self._after(group, message), retrieval.references[0].text)
-        return Reason.TAKEN_UP if said else None
+        return self._since(group, message) or (Reason.TAKEN_UP if said else None)
 
     def _limit(self, group: _Group, message: GroupMessage, reference: Reference | None = None) -> Reason | None:
         """What was answered before. The passage of the answer, where it is known, tells near repetitions."""

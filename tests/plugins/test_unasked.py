@@ -45,7 +45,7 @@ def read(message: Message, *, reply_of: int | None = None, to_me: bool = False) 
                 "message_id": 9,
                 "real_id": 9,
                 "sender": {"user_id": reply_of},
-                "message": Message("原来的话"),
+                "message": Message(MessageSegment.text("原来的话")),
             },
         )
     return group_message(event, (BOT, OUR_OTHER), ("/", "／", ""), AT)

@@ -161,6 +161,8 @@ def test_any_token_for_nothing_becomes_ours(text: str, retrieval: Retrieval) -> 
 def test_a_list_of_sources_of_its_own_making_goes() -> None:
     text = "每晚 350 元〔1〕。\n\n〔1〕差旅.pdf\n〔2〕机密.docx 第2页"
     assert reviewed(text, FOUND).text == "每晚 350 元〔1〕。"
+    listed = "要交的文件〔1〕：\n1. 报销单.xlsx\n2. 发票.pdf"
+    assert reviewed(listed, FOUND).text == listed
 
 
 def test_what_turns_text_around_goes() -> None:
