@@ -30,6 +30,7 @@ from services.prompts import Prompts
 from services.records.conversations import Source
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
+from services.retrieval.timing import StageTimes
 
 # What the model writes, by its prompt, where it has nothing to say; and before what is mere conversation.
 NOTHING_MARK = "【资料里没有】"
@@ -69,6 +70,14 @@ class Reviewed(Protocol):
 Answered = TypeVar("Answered", bound=Reviewed)
 
 
+@dataclass(frozen=True, slots=True)
+class Written(Generic[Answered]):
+    """A reviewed answer and the retrieval that it rests on."""
+
+    reviewed: Answered
+    retrieval: Retrieval
+
+
 class RagChain(Generic[Answered]):
     """Answers from one collection, remembering one session.
 
@@ -87,6 +96,7 @@ class RagChain(Generic[Answered]):
         self._retriever = retriever
         self._persona = prompts.persona
         self._general_knowledge = general_knowledge
+        self._model = model
         prompt = RunnableBranch(
             (_has_references, prompts.answer),
             (lambda values: bool(values["general"]), prompts.general),
@@ -96,11 +106,9 @@ class RagChain(Generic[Answered]):
             RunnablePassthrough.assign(general=self._may_be_general)
             # Several services accept one system message only, at the very beginning.
             | RunnablePassthrough.assign(
-                reply=RunnableLambda(self._filled)
-                | prompt
-                | RunnableLambda(_one_system_message)
-                | RunnableLambda(model.reply, name="model")
+                prompt=RunnableLambda(self._filled) | prompt | RunnableLambda(_one_system_message)
             )
+            | RunnablePassthrough.assign(reply=RunnableLambda(self._reply, name="model"))
             | RunnablePassthrough.assign(reviewed=lambda values: review(_draft(values)))
             | RunnablePassthrough.assign(answer=_remembered)
         )
@@ -119,26 +127,49 @@ class RagChain(Generic[Answered]):
                 history_factory_config=[ConfigurableFieldSpec(id="history", annotation=TurnHistory)],
             )
 
-    async def answer(self, collection: str, question: Question, history: TurnHistory) -> Answered:
-        """One answer; the exchange is then in `history` (see its `stored`).
+    @property
+    def model_name(self) -> str:
+        """The model that writes."""
+        return self._model.name
+
+    async def answer(
+        self, collection: str, question: Question, history: TurnHistory, times: StageTimes | None = None
+    ) -> Written[Answered]:
+        """One answer; the exchange is then in `history` (see its `stored`). `times` is given the time of each stage.
 
         Raises `ModelError`, `SearchIndexError` or what the review raises, and then nothing is stored.
         """
         values = await self._chain.ainvoke(
-            {"input": question.shown, "question": question, "collection": collection, "history": history},
+            {
+                "input": question.shown,
+                "question": question,
+                "collection": collection,
+                "history": history,
+                "times": times or StageTimes(),
+            },
             config={"configurable": {"history": history}},
         )
-        return cast(Answered, values["reviewed"])
+        return Written(cast(Answered, values["reviewed"]), cast(Retrieval, values["retrieval"]))
 
-    async def write(self, question: Question, retrieval: Retrieval) -> Answered:
+    async def write(self, question: Question, retrieval: Retrieval, times: StageTimes | None = None) -> Answered:
         """One answer from a retrieval at hand; no memory is read or written. Raises as `answer` does."""
         values = await self._write.ainvoke(
-            {"input": question.shown, "question": question, "retrieval": retrieval, "chat_history": []}
+            {
+                "input": question.shown,
+                "question": question,
+                "retrieval": retrieval,
+                "chat_history": [],
+                "times": times or StageTimes(),
+            }
         )
         return cast(Answered, values["reviewed"])
 
     async def _retrieve(self, values: dict[str, Any]) -> Retrieval:
-        return await self._retriever.retrieve(values["collection"], values["question"])
+        return await self._retriever.retrieve(values["collection"], values["question"], times=values["times"])
+
+    async def _reply(self, values: dict[str, Any]) -> AIMessage:
+        with cast(StageTimes, values["times"]).measure("model"):
+            return await self._model.reply(cast(list[BaseMessage], values["prompt"]))
 
     def _may_be_general(self, values: dict[str, Any]) -> bool:
         # After a failed reranking nobody knows what the documents say.

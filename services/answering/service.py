@@ -6,6 +6,7 @@ from dataclasses import replace
 from services.answering.courtesy import courtesy
 from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.answering.quoted import excerpt_answer
+from services.answering.trace import AnswerTrace, AnswerTraces
 from services.answering.written import says_nothing
 from services.errors import ModelError, RerankError, SearchIndexError
 from services.memory.service import MemoryService, Turn
@@ -13,6 +14,7 @@ from services.rag import RagChain
 from services.records.conversations import Source
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
+from services.retrieval.timing import StageTimes
 from services.retrieval.wording import asks_something, follows_up
 from services.session import Collection
 
@@ -29,24 +31,19 @@ class QuestionAnswering:
         self._retriever = retriever
         self._chain = chain
         self._memory = memory
+        self.traces = AnswerTraces()
         # The sources of the last unasked answer of each group, which is nobody's memory; gone with the process.
         self._unasked: dict[str, tuple[Source, ...]] = {}
 
     async def ask(self, session_id: str, user_id: int, collection: Collection, question: Question) -> Answer:
         """Answer and remember. Always gives something to send; raises only when the records themselves fail."""
+        times = StageTimes()
         async with self._memory.turn(session_id, user_id, question.shown) as turn:
-            try:
+            with times.measure("total"):
                 question = await _in_context(question, turn)
-                if self._chain is None:
-                    return await self._quote(collection, question, turn)
-                return await self._write(self._chain, collection, question, turn)
-            except ModelError as error:
-                return await self._without_model(collection, question, turn, error)
-            except RerankError as error:
-                return Answer(AnswerKind.FAILED, error.user_message)
-            except SearchIndexError as error:
-                log.exception("searching %s failed", collection.name)
-                return Answer(AnswerKind.FAILED, error.user_message)
+                answer, retrieval = await self._answered(collection, question, turn, times)
+        self._trace(session_id, collection, question, retrieval, answer, times)
+        return answer
 
     async def answer_unasked(self, collection: Collection, question: Question, retrieval: Retrieval) -> Answer | None:
         """An answer to what nobody asked the bot, from passages approved already; nobody's memory is read or written.
@@ -55,8 +52,10 @@ class QuestionAnswering:
         """
         if retrieval.status is not RetrievalStatus.USABLE or not retrieval.references:
             return None
+        times = StageTimes()
         try:
-            written = self._chain and await self._chain.write(question, retrieval)
+            with times.measure("total"):
+                written = self._chain and await self._chain.write(question, retrieval, times)
         except ModelError as error:
             log.warning("no unasked answer in %s: %s", collection.name, error)
             return None
@@ -64,6 +63,7 @@ class QuestionAnswering:
         if not answer.sources or answer.doubtful or says_nothing(answer):
             return None
         self._unasked[collection.name] = answer.sources
+        self._trace("", collection, question, retrieval, answer, times)
         return answer
 
     async def source(self, session_id: str, collection: Collection, number: int) -> CitedPassage:
@@ -85,31 +85,67 @@ class QuestionAnswering:
         """What can wait until the reply is out: summarising a long history."""
         self._memory.tidy(session_id)
 
-    async def _write(self, chain: RagChain[Answer], collection: Collection, question: Question, turn: Turn) -> Answer:
-        answer = await chain.answer(collection.name, question, turn.history)
-        return answer if turn.history.stored else _noticed(answer, _NOT_REMEMBERED)
+    async def _answered(
+        self, collection: Collection, question: Question, turn: Turn, times: StageTimes
+    ) -> tuple[Answer, Retrieval | None]:
+        try:
+            if self._chain is None:
+                return await self._quote(collection, question, turn, times)
+            return await self._write(self._chain, collection, question, turn, times)
+        except ModelError as error:
+            return await self._without_model(collection, question, turn, error, times)
+        except RerankError as error:
+            return Answer(AnswerKind.FAILED, error.user_message), None
+        except SearchIndexError as error:
+            log.exception("searching %s failed", collection.name)
+            return Answer(AnswerKind.FAILED, error.user_message), None
 
-    async def _quote(self, collection: Collection, question: Question, turn: Turn) -> Answer:
-        retrieval = await self._retriever.retrieve(collection.name, question)
+    async def _write(
+        self, chain: RagChain[Answer], collection: Collection, question: Question, turn: Turn, times: StageTimes
+    ) -> tuple[Answer, Retrieval]:
+        written = await chain.answer(collection.name, question, turn.history, times)
+        answer = written.reviewed
+        return answer if turn.history.stored else _noticed(answer, _NOT_REMEMBERED), written.retrieval
+
+    async def _quote(
+        self, collection: Collection, question: Question, turn: Turn, times: StageTimes
+    ) -> tuple[Answer, Retrieval]:
+        retrieval = await self._retriever.retrieve(collection.name, question, times=times)
         if retrieval.status is RetrievalStatus.RERANK_FAILED:
-            return Answer(AnswerKind.FAILED, retrieval.warning)
+            return Answer(AnswerKind.FAILED, retrieval.warning), retrieval
         reply = courtesy(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
         answer = Answer(AnswerKind.WRITTEN, reply) if reply else excerpt_answer(question, retrieval)
         await turn.complete(answer.text, answer.sources)
-        return answer
+        return answer, retrieval
 
-    async def _without_model(self, collection: Collection, question: Question, turn: Turn, error: ModelError) -> Answer:
+    async def _without_model(
+        self, collection: Collection, question: Question, turn: Turn, error: ModelError, times: StageTimes
+    ) -> tuple[Answer, Retrieval | None]:
         """The model failed: one sentence, and what the files themselves say, if anything."""
         try:
-            retrieval = await self._retriever.retrieve(collection.name, question, expand=False)
+            retrieval = await self._retriever.retrieve(collection.name, question, expand=False, times=times)
         except SearchIndexError:
             log.exception("searching %s failed", collection.name)
-            return Answer(AnswerKind.FAILED, error.user_message)
+            return Answer(AnswerKind.FAILED, error.user_message), None
         if not retrieval.references:
-            return Answer(AnswerKind.FAILED, error.user_message + retrieval.warning)
+            return Answer(AnswerKind.FAILED, error.user_message + retrieval.warning), retrieval
         excerpt = excerpt_answer(question, retrieval)
         turn.history.sources = excerpt.sources
-        return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, error.user_message + retrieval.warning)
+        notice = error.user_message + retrieval.warning
+        return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, notice), retrieval
+
+    def _trace(
+        self,
+        session_id: str,
+        collection: Collection,
+        question: Question,
+        retrieval: Retrieval | None,
+        answer: Answer,
+        times: StageTimes,
+    ) -> None:
+        is_written = answer.kind in (AnswerKind.WRITTEN, AnswerKind.GENERAL)
+        model = self._chain.model_name if self._chain and is_written else ""
+        self.traces.keep(AnswerTrace(session_id, collection.name, question, retrieval, answer, model, times.taken))
 
 
 async def _in_context(question: Question, turn: Turn) -> Question:

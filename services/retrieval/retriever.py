@@ -34,6 +34,7 @@ from services.retrieval.models import (
 from services.retrieval.passages import join, joined_text, reference, select, spread
 from services.retrieval.query import Query, build_query
 from services.retrieval.rerank import Reranker
+from services.retrieval.timing import StageTimes
 from services.retrieval.wording import follows_up
 from services.settings import RetrievalSettings
 
@@ -88,36 +89,42 @@ class Retriever:
         *,
         strictness: Strictness = Strictness.ASKED,
         expand: bool = True,
+        times: StageTimes | None = None,
     ) -> Retrieval:
         """The approved passages of one collection for a question, and why the others are not approved.
 
         A short question that goes on with the previous one is asked together with it where it says too little alone.
         When the embedding service or the vectors fail the search goes on by words alone and says so; when a rerank
-        service fails nothing is approved and the warning says so. Raises `SearchIndexError`.
+        service fails nothing is approved and the warning says so. `times` is given the time of each stage. Raises
+        `SearchIndexError`.
         """
+        times = times or StageTimes()
         query = build_query(question)
-        recall = await self._recall(collection, query)
-        found = await self._judge(collection, query, recall, strictness)
+        recall = await self._recall(collection, query, times)
+        found = await self._judge(collection, query, recall, strictness, times)
         if found.status is RetrievalStatus.LOW_CONFIDENCE and question.previous and follows_up(question.text):
             together = build_query(Question(f"{question.previous} {question.text}", question.quoted))
-            going_on = await self._judge(collection, together, await self._recall(collection, together), strictness)
+            recall = await self._recall(collection, together, times)
+            going_on = await self._judge(collection, together, recall, strictness, times)
             return going_on if going_on.status is RetrievalStatus.USABLE else found
         if not expand or found.status is not RetrievalStatus.LOW_CONFIDENCE:
             return found
         if (found.metrics.max_rerank_score or 0.0) < _NEAR_MISS:
             return found
-        words = await self._expansion.words(collection, query, recall.hidden)
+        with times.measure("expand"):
+            words = await self._expansion.words(collection, query, recall.hidden)
         if not words:
             return found
         query = query.with_words(words)
-        second = await self._judge(collection, query, await self._recall(collection, query), strictness)
+        recall = await self._recall(collection, query, times)
+        second = await self._judge(collection, query, recall, strictness, times)
         chosen = second if second.status is RetrievalStatus.USABLE else found
         return replace(chosen, expansions=tuple(words))
 
     async def search(self, collection: str, words: str, limit: int) -> tuple[Reference, ...]:
         """Passages for a look-up by hand, best first, whether or not the gate would let them into an answer."""
         query = build_query(Question(words))
-        recall = await self._recall(collection, query)
+        recall = await self._recall(collection, query, StageTimes())
         weights = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
         best = [item for item in fuse(weights, recall.result, self._embedding.scale) if item.coverage > 0][:limit]
         return tuple(
@@ -145,9 +152,9 @@ class Retriever:
 
     # -- the stages ---------------------------------------------------------------------------------------------------
 
-    async def _recall(self, collection: str, query: Query) -> _Recall:
+    async def _recall(self, collection: str, query: Query, times: StageTimes) -> _Recall:
         (vector, warning), hidden, feedback = await asyncio.gather(
-            self._embed(query.text), self._records.hidden_builds(collection), self._feedback.all(collection)
+            self._embed(query.text, times), self._records.hidden_builds(collection), self._feedback.all(collection)
         )
         request = SearchRequest(
             collection=collection,
@@ -157,22 +164,25 @@ class Retriever:
             limit=self._settings.recall_top_k,
             hidden_builds=hidden,
         )
-        try:
-            result = await self._index.search(request)
-        except SearchIndexError as error:
-            if vector is None:
-                raise
-            # Texts and words are stored apart from the vectors: what broke may be these alone.
-            log.warning("searching %s by words alone: %s", collection, error)
-            result = await self._index.search(replace(request, vector=None))
-            vector, warning = None, f"{_NO_VECTORS}{_BY_WORDS}"
+        with times.measure("search"):
+            try:
+                result = await self._index.search(request)
+            except SearchIndexError as error:
+                if vector is None:
+                    raise
+                # Texts and words are stored apart from the vectors: what broke may be these alone.
+                log.warning("searching %s by words alone: %s", collection, error)
+                result = await self._index.search(replace(request, vector=None))
+                vector, warning = None, f"{_NO_VECTORS}{_BY_WORDS}"
         # The specification's source_scope_valid: a candidate that is not a visible build of this very collection does
         # not exist, whatever the index says of it.
         documents = await self._records.visible(collection, {hit.chunk.build_id for hit in result.hits})
         hits = tuple(hit for hit in result.hits if hit.chunk.build_id in documents)
         return _Recall(replace(result, hits=hits), documents, set(hidden), vector, feedback, warning)
 
-    async def _judge(self, collection: str, query: Query, recall: _Recall, strictness: Strictness) -> Retrieval:
+    async def _judge(
+        self, collection: str, query: Query, recall: _Recall, strictness: Strictness, times: StageTimes
+    ) -> Retrieval:
         words = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
         fused = fuse(words, recall.result, self._embedding.scale)
         best = spread(fused, self._settings.rerank_top_k)
@@ -190,7 +200,8 @@ class Retriever:
         if not fused:
             return found
         try:
-            scores = await self._reranker.scores(_evidence(query, words, fused, recall), best)
+            with times.measure("rerank"):
+                scores = await self._reranker.scores(_evidence(query, words, fused, recall), best)
         except RerankError as error:
             log.warning("reranking failed: %s", error)
             warning = f"{recall.warning}{error.user_message}"
@@ -236,9 +247,10 @@ class Retriever:
     def _min_similarity(self) -> float:
         return -1.0 if self._settings.min_vector_similarity is None else self._settings.min_vector_similarity
 
-    async def _embed(self, text: str) -> tuple[list[float] | None, str]:
+    async def _embed(self, text: str, times: StageTimes) -> tuple[list[float] | None, str]:
         try:
-            return await self._embedding.embeddings.aembed_query(text), ""
+            with times.measure("embed"):
+                return await self._embedding.embeddings.aembed_query(text), ""
         except EmbeddingError as error:
             log.warning("searching by words alone: %s", error)
             return None, f"{error.user_message}{_BY_WORDS}"

@@ -71,7 +71,8 @@ class World:
     async def ask(self, question: str, **settings: Any) -> tuple[Draft, TurnHistory]:
         """One turn."""
         history = await self.history(question)
-        return (await self.chain(**settings).answer(GROUP, Question(question), history)).draft, history
+        written = await self.chain(**settings).answer(GROUP, Question(question), history)
+        return written.reviewed.draft, history
 
     async def history(self, question: str) -> TurnHistory:
         """The history as a turn sees it."""
@@ -152,7 +153,7 @@ async def test_writing_from_a_retrieval_at_hand_touches_no_memory(world: World) 
 
 async def test_what_was_quoted_is_part_of_the_question(world: World) -> None:
     history = await world.history("x")
-    answer = await world.chain().answer(GROUP, Question("这个呢", "住宿标准为每晚多少元"), history)
+    answer = (await world.chain().answer(GROUP, Question("这个呢", "住宿标准为每晚多少元"), history)).reviewed
     assert answer.draft.retrieval.references
     assert world.model.prompts[-1][-1].text == "这个呢\n（引用的消息：住宿标准为每晚多少元）"
 

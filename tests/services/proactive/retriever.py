@@ -13,6 +13,7 @@ from services.retrieval.models import (
     Strictness,
 )
 from services.retrieval.retriever import Retriever
+from services.retrieval.timing import StageTimes
 from tests.services.proactive.messages import START
 
 
@@ -43,6 +44,7 @@ class ScriptedRetriever(Retriever):
         *,
         strictness: Strictness = Strictness.ASKED,
         expand: bool = True,
+        times: StageTimes | None = None,
     ) -> Retrieval:
         self.asked.append((collection, question, strictness, expand))
         if self.error is not None:
