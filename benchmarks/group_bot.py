@@ -25,7 +25,7 @@ from services.embeddings.selection import open_embeddings
 from tests.e2e.bot_process import BotProcess
 from tests.e2e.file_server import FileServer
 from tests.e2e.model_server import ModelServer
-from tests.e2e.onebot_client import OneBotClient
+from tests.e2e.observed_client import ObservedClient
 
 GROUP = 777
 ECHO = Path(__file__).with_name("echo_bot.py")
@@ -38,8 +38,8 @@ class Bench:
     """A running bot with a client, and the echo beside it."""
 
     bot: BotProcess
-    client: OneBotClient
-    echo: OneBotClient
+    client: ObservedClient
+    echo: ObservedClient
     data_dir: Path
     users: "itertools.count[int]"
 
@@ -51,7 +51,7 @@ class Bench:
         """The same with the bare echo."""
         return await self._answered(self.echo, text)
 
-    async def _answered(self, client: OneBotClient, text: str) -> float:
+    async def _answered(self, client: ObservedClient, text: str) -> float:
         began = time.perf_counter()
         asked = await client.group_message(GROUP, next(self.users), text, at_bot=True)
         sent = await client.wait_sent(lambda sent: sent.reply_id == asked or sent.reply_id is None, timeout=60)
@@ -79,8 +79,8 @@ async def running(chunks: int, groups: int = 1) -> AsyncGenerator[Bench]:
             await prepare(bot.data_directory, f"group_{GROUP + number}", chunks, _SPACE)
         await stack.enter_async_context(bot)
         echo_bot = await stack.enter_async_context(BotProcess(folder / "echo", script=ECHO))
-        client = await stack.enter_async_context(OneBotClient(bot.url, token=bot.token, file_server=files))
-        echo = await stack.enter_async_context(OneBotClient(echo_bot.url, token=echo_bot.token))
+        client = await stack.enter_async_context(ObservedClient(bot.url, token=bot.token, file_host=files))
+        echo = await stack.enter_async_context(ObservedClient(echo_bot.url, token=echo_bot.token))
         yield Bench(bot, client, echo, bot.data_directory, itertools.count(10_000))
 
 
@@ -148,7 +148,7 @@ async def _under_traffic(bench: Bench, seconds: float) -> tuple[list[float], lis
     return replies, results[2], results[3]
 
 
-async def _pings(client: OneBotClient, account: int, end: float) -> list[float]:
+async def _pings(client: ObservedClient, account: int, end: float) -> list[float]:
     """Round trips of WebSocket pings over a connection of their own: the loop answers them itself."""
     headers = {"X-Self-ID": str(account), "Authorization": "Bearer e2e-token"}
     taken: list[float] = []

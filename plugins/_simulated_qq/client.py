@@ -1,49 +1,27 @@
-"""An OneBot v11 implementation of our own: it plays QQ towards the bot over a real reverse WebSocket."""
-
-# ruff: noqa: ASYNC109 - a timeout here is how long a test waits before it fails with what the bot did
+"""One QQ account that is connected to the bot: sends events, answers actions."""
 
 import asyncio
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from tests.e2e import cq_code
-from tests.e2e.actions import ActionRefused, Actions, ForwardNode, Reaction, Sent
-from tests.e2e.dialects import DIALECTS, GO_CQHTTP, LAGRANGE, LLONEBOT, NAPCAT, Dialect, Segment
-from tests.e2e.file_server import FileServer
-from tests.e2e.world import Member, Message, UploadedFile, World
-
-__all__ = [
-    "DIALECTS",
-    "GO_CQHTTP",
-    "LAGRANGE",
-    "LLONEBOT",
-    "NAPCAT",
-    "SEND_ACTIONS",
-    "ActionRefused",
-    "Call",
-    "Dialect",
-    "ForwardNode",
-    "HandshakeRefused",
-    "OneBotClient",
-    "Reaction",
-    "Sent",
-    "UploadedFile",
-    "World",
-]
+from plugins._simulated_qq import events
+from plugins._simulated_qq.actions import Actions
+from plugins._simulated_qq.deeds import Call, Observer
+from plugins._simulated_qq.dialects import NAPCAT, Dialect
+from plugins._simulated_qq.faults import Faults
+from plugins._simulated_qq.parameters import ActionRefused
+from plugins._simulated_qq.world import Member, Message, Segment, UploadedFile, World
 
 SEND_ACTIONS = ("send_msg", "send_group_msg", "send_private_msg")
 # NapCat's limit for one frame.
 _MAX_FRAME_BYTES = 50 * 2**20
-
-Found = TypeVar("Found")
 
 
 class HandshakeRefused(Exception):
@@ -54,44 +32,44 @@ class HandshakeRefused(Exception):
         self.status = status
 
 
-@dataclass(slots=True)
-class Call:
-    """One action that the bot called. `response` is the envelope, None until it is answered (or for ever).
-
-    `time` is `time.perf_counter()` in seconds.
-    """
-
-    action: str
-    params: dict[str, Any]
-    response: dict[str, Any] | None = None
-    time: float = field(default_factory=time.perf_counter)
+class NotConnected(Exception):
+    """There is no connection to send anything over."""
 
 
-@dataclass(slots=True)
-class _Failure:
-    status: str
-    retcode: int
-    message: str
-    remaining: int | None
-    performed: bool
+class HostedFile(Protocol):
+    """A file that can be fetched."""
+
+    @property
+    def url(self) -> str:
+        """Its address. It ends in `?fname=`, as NapCat's and Lagrange's links do."""
+        ...
+
+
+class FileHost(Protocol):
+    """QQ's media host: gives files an address."""
+
+    def host(self, name: str, content: bytes) -> HostedFile:
+        """Put bytes under a fresh address."""
+        ...
 
 
 class OneBotClient:
     """One QQ account. As a context manager it connects, and says `lifecycle connect`.
 
-    `heartbeat` is the interval in seconds, None for no heartbeats. Files get an address at `file_server`; without one
+    `heartbeat` is the interval in seconds, None for no heartbeats. Files get an address at `file_host`; without one
     links cannot be had, as when NapCat has no packet backend. The world may be filled before connecting. Events whose
-    group, member or friend does not exist yet create it.
+    group, member or friend does not exist yet create it. `observer` is told what the bot does.
     """
 
     def __init__(
         self,
         url: str,
+        observer: Observer,
         *,
         self_id: int = 3889000001,
         token: str | None = None,
         dialect: Dialect = NAPCAT,
-        file_server: FileServer | None = None,
+        file_host: FileHost | None = None,
         heartbeat: float | None = None,
         connect_timeout: float = 30.0,
         headers: dict[str, str] | None = None,
@@ -100,9 +78,10 @@ class OneBotClient:
         self.self_id = self_id
         self.dialect = dialect
         self.world = World(self_id, signed_message_ids=dialect.signed_message_ids)
-        self.actions = Actions(self.world, dialect, self._on_sent)
-        self.calls: list[Call] = []
-        self.file_server = file_server
+        self.actions = Actions(self.world, dialect, observer)
+        self.faults = Faults()
+        self.file_host = file_host
+        self._observer = observer
         self._headers = {
             "X-Self-ID": str(self_id),
             "X-Client-Role": "Universal",
@@ -113,13 +92,6 @@ class OneBotClient:
         self._connect_timeout = connect_timeout
         self._socket: ClientConnection | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._errors: list[BaseException] = []
-        self._failures: dict[str, _Failure] = {}
-        self._delays: dict[str, float] = {}
-        self._ignored: set[str] = set()
-        self._unmatched_sent: list[Sent] = []
-        self._unmatched_calls: list[Call] = []
-        self._changed = asyncio.Event()
 
     # -- connection ---------------------------------------------------------------------------------------------------
 
@@ -129,8 +101,6 @@ class OneBotClient:
 
     async def __aexit__(self, error_type: object, *_: object) -> None:
         await self.close()
-        if self._errors and error_type is None:
-            raise BaseExceptionGroup("the test client failed", self._errors)
 
     @property
     def connected(self) -> bool:
@@ -141,16 +111,6 @@ class OneBotClient:
     def close_code(self) -> int | None:
         """Why the socket closed (RFC 6455), None while it is open or never was."""
         return None if self._socket is None else self._socket.close_code
-
-    @property
-    def sent(self) -> list[Sent]:
-        """Everything the bot made visible, oldest first."""
-        return self.actions.sent
-
-    @property
-    def violations(self) -> list[str]:
-        """What a correct bot never does (see Actions)."""
-        return self.actions.violations
 
     async def connect(self, *, retry_refused: bool = False) -> None:
         """Connect, waiting for the bot to come up. Raises `HandshakeRefused`, at the end only with `retry_refused`."""
@@ -175,7 +135,7 @@ class OneBotClient:
                     raise
             await asyncio.sleep(0.05)
         self._start(self._receive(self._socket))
-        await self.send_event(self._event("meta_event", meta_event_type="lifecycle", sub_type="connect"))
+        await self.send_event(events.lifecycle(self.self_id))
         if self._heartbeat is not None:
             self._start(self._beat(self._socket, self._heartbeat))
 
@@ -198,10 +158,9 @@ class OneBotClient:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def wait_closed(self, timeout: float = 10.0) -> int | None:
-        """Wait until the bot's side closes, and give the close code."""
-        async with asyncio.timeout(timeout):
-            await self._open_socket().wait_closed()
+    async def wait_closed(self) -> int | None:
+        """Wait until the connection ends, and give the close code."""
+        await self._open_socket().wait_closed()
         return self.close_code
 
     def freeze(self) -> None:
@@ -212,13 +171,22 @@ class OneBotClient:
         """Read again."""
         self._open_socket().transport.resume_reading()
 
-    async def send_raw(self, frame: str) -> None:
-        """Send any text frame."""
-        await self._open_socket().send(frame)
+    def speak(self, dialect: Dialect) -> None:
+        """Change the implementation that is played; for a clean change, while not connected."""
+        self.dialect = dialect
+        self.world.signed_message_ids = dialect.signed_message_ids
+        self.actions = Actions(self.world, dialect, self._observer)
 
-    async def send_event(self, event: dict[str, Any]) -> None:
-        """Send one event; `time` and `self_id` are filled in where missing."""
-        frame = json.dumps({"time": int(time.time()), "self_id": self.self_id} | event, ensure_ascii=False)
+    async def send_raw(self, frame: str) -> None:
+        """Send any text frame. Raises `NotConnected`."""
+        try:
+            await self._open_socket().send(frame)
+        except ConnectionClosed as error:
+            raise NotConnected from error
+
+    async def send_event(self, told: events.Event) -> None:
+        """Send one event; `time` and `self_id` are filled in where missing. Raises `NotConnected`."""
+        frame = json.dumps({"time": int(time.time()), "self_id": self.self_id} | told, ensure_ascii=False)
         # Half characters go as escapes, as JavaScript's JSON writes them.
         await self.send_raw(re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match.group()):04x}", frame))
 
@@ -235,7 +203,7 @@ class OneBotClient:
     ) -> int:
         """Somebody writes in a group; `at_bot` puts an @ in front. Gives the message id."""
         member = self.world.member(group_id, user_id)
-        segments = self._segments(content, reply_to)
+        segments = _segments(content, reply_to)
         if at_bot:
             at = self.dialect.at(self.world.groups[group_id].members[self.self_id])
             if segments and segments[-1]["type"] == "text":
@@ -255,15 +223,11 @@ class OneBotClient:
     ) -> int:
         """A friend writes; with `from_group` a stranger in a temporary chat. Gives the message id."""
         person = self.world.add_friend(user_id) if from_group is None else self.world.member(from_group, user_id)
-        message = self._message(None, person, self._segments(content, reply_to))
-        event = self.message_event(message)
+        message = self._message(None, person, _segments(content, reply_to))
+        told = self.message_event(message)
         if from_group is not None:
-            event["sub_type"] = "group"
-            if self.dialect.name == "llonebot":
-                event["sender"] = {**event["sender"], "group_id": from_group}
-            else:
-                event |= {"group_id": from_group, "temp_source": 0}
-        await self.send_event(event)
+            told = events.temporary_chat(self.dialect, told, from_group)
+        await self.send_event(told)
         return message.message_id
 
     async def upload_group_file(
@@ -281,16 +245,13 @@ class OneBotClient:
         """Somebody uploads a file to a group: the notice and the message with the segment, in the dialect's order."""
         member = self.world.member(group_id, user_id)
         file = self._file(name, content, group_id, user_id, folder_id)
-        events: list[dict[str, Any]] = []
+        told: list[events.Event] = []
         if notice:
-            upload = {"group_id": group_id, "user_id": user_id, "file": self.dialect.upload_notice(file)}
-            events.append(self._event("notice", notice_type="group_upload", **upload))
+            told.append(events.group_upload(self.self_id, self.dialect, file))
         if message:
-            stored = self._message(group_id, member, [self.dialect.file(file)])
-            file.message_id = stored.message_id
-            events.append(self.message_event(stored))
+            told.append(self.message_event(self._file_message(file, member)))
         first = self.dialect.notice_first if notice_first is None else notice_first
-        for event in events if first else reversed(events):
+        for event in told if first else reversed(told):
             await self.send_event(event)
         return file
 
@@ -298,19 +259,15 @@ class OneBotClient:
         """A friend sends a file: a message with a segment, an offline_file notice, or both, as the dialect does."""
         person = self.world.add_friend(user_id)
         file = self._file(name, content, None, user_id, "/")
+        message = self._file_message(file, person)
         if self.dialect.private_file != "message":
-            data: dict[str, Any] = {"name": name, "size": len(content), "url": file.url or ""}
-            if self.dialect.file_segment == "lagrange":
-                data |= {"id": file.segment_id, "hash": file.notice_id}
-            await self.send_event(self._event("notice", notice_type="offline_file", user_id=user_id, file=data))
+            await self.send_event(events.offline_file(self.self_id, self.dialect, file))
         if self.dialect.private_file != "notice":
-            stored = self._message(None, person, [self.dialect.file(file)])
-            file.message_id = stored.message_id
-            await self.send_event(self.message_event(stored))
+            await self.send_event(self.message_event(message))
         return file
 
     def image(self, name: str, content: bytes) -> Segment:
-        """An image segment for a message; the picture is at the file server and known to get_image."""
+        """An image segment for a message; the picture is at the file host and known to get_image."""
         file = self._file(name, content, None, self.self_id, "/")
         self.world.keep_file(file, name)
         data: dict[str, Any] = {"file": name, "url": file.url or "", "file_size": str(len(content)), "summary": ""}
@@ -319,131 +276,25 @@ class OneBotClient:
     async def recall(self, message_id: int, operator_id: int | None = None) -> None:
         """Somebody takes a message back; `operator_id` is the admin who did, by default the author."""
         message = self.world.messages.pop(message_id)
-        data: dict[str, Any] = {"user_id": message.user_id, "message_id": message_id}
-        if message.group_id is None:
-            await self.send_event(self._event("notice", notice_type="friend_recall", **data))
-        else:
-            data |= {"group_id": message.group_id, "operator_id": operator_id or message.user_id}
-            await self.send_event(self._event("notice", notice_type="group_recall", **data))
+        await self.send_event(events.recall(self.self_id, message, operator_id or message.user_id))
 
     async def react(self, user_id: int, message_id: int, emoji_id: str, *, on: bool = True) -> None:
         """Somebody puts an emoji on a group message, or takes it off. go-cqhttp does not tell of it."""
-        group_id = self.world.messages[message_id].group_id
-        data: dict[str, Any] = {"group_id": group_id, "message_id": message_id}
-        if self.dialect.reaction == "set_msg_emoji_like":
-            data |= {"user_id": user_id, "likes": [{"emoji_id": emoji_id, "count": 1}], "is_add": on}
-            await self.send_event(self._event("notice", notice_type="group_msg_emoji_like", **data))
-        elif self.dialect.reaction == "set_group_reaction":
-            data |= {"operator_id": user_id, "code": emoji_id, "count": 1, "sub_type": "add" if on else "remove"}
-            await self.send_event(self._event("notice", notice_type="reaction", **data))
+        message = self.world.messages[message_id]
+        told = events.reaction(self.self_id, self.dialect, message, user_id, emoji_id, on=on)
+        if told is not None:
+            await self.send_event(told)
 
-    def message_event(self, message: Message) -> dict[str, Any]:
+    def message_event(self, message: Message) -> events.Event:
         """The event of a message, for `send_event`: for example to deliver the same one twice."""
-        raw = cq_code.encode(message.segments)
-        string = self.dialect.string_messages
-        event = self._event(
-            "message",
-            time=message.time,
-            user_id=message.user_id,
-            message_id=message.message_id,
-            message_seq=message.message_id,
-            real_id=message.message_id,
-            sender=message.sender,
-            raw_message=raw,
-            font=14,
-            message_format="string" if string else "array",
-            message=raw if string else message.segments,
-        )
-        if message.group_id is None:
-            return event | {"message_type": "private", "sub_type": "friend", "target_id": self.self_id}
-        return event | {"message_type": "group", "sub_type": "normal", "group_id": message.group_id}
-
-    # -- failures -----------------------------------------------------------------------------------------------------
-
-    def fail(
-        self,
-        *actions: str,
-        retcode: int = 1200,
-        message: str = "执行失败",
-        times: int | None = None,
-        status: str = "failed",
-        performed: bool = False,
-    ) -> None:
-        """Answer with an error, `times` times or until `restore`.
-
-        `performed`: do it all the same, as when QQ confirms a sent message too late. `status`: Lagrange puts the
-        error text there, which the adapter takes for success.
-        """
-        for action in actions:
-            self._failures[action] = _Failure(status, retcode, message, times, performed)
-
-    def delay(self, action: str, seconds: float) -> None:
-        """Do and answer everything of this kind `seconds` late."""
-        self._delays[action] = seconds
-
-    def ignore(self, *actions: str) -> None:
-        """Neither do nor answer it."""
-        self._ignored |= set(actions)
-
-    def restore(self) -> None:
-        """End all failures, delays and ignored actions."""
-        self._failures.clear()
-        self._delays.clear()
-        self._ignored.clear()
-
-    # -- what the bot did ---------------------------------------------------------------------------------------------
-
-    async def wait_sent(self, wanted: str | Callable[[Sent], bool] = "", timeout: float = 10.0) -> Sent:
-        """The oldest message, forward or file with this text in it, or for which the function is true.
-
-        Each is returned once: the same call again waits for the next. Fails after `timeout` seconds.
-        """
-
-        def matches(sent: Sent) -> bool:
-            return wanted in sent.text if isinstance(wanted, str) else wanted(sent)
-
-        return await self._wait(self._unmatched_sent, matches, timeout, f"no message for {wanted!r}")
-
-    async def wait_call(
-        self,
-        action: str,
-        matches: Callable[[dict[str, Any]], bool] = lambda _: True,
-        timeout: float = 10.0,
-    ) -> Call:
-        """The oldest call of this action whose params match. Each is returned once. Fails after `timeout` seconds."""
-        return await self._wait(
-            self._unmatched_calls,
-            lambda call: call.action == action and matches(call.params),
-            timeout,
-            f"no call of {action}",
-        )
-
-    async def quiet(self, seconds: float) -> None:
-        """Fail if the bot makes anything visible within `seconds` from now."""
-        before = len(self.sent)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while len(self.sent) == before:
-                    await self._changed.wait()
-        assert len(self.sent) == before, f"not quiet: {self.sent[before:]}"
-
-    def called(self, action: str) -> list[Call]:
-        """All calls of one action."""
-        return [call for call in self.calls if call.action == action]
+        return events.message_event(self.self_id, self.dialect, message)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _open_socket(self) -> ClientConnection:
-        assert self._socket is not None, "the client is not connected"
+        if self._socket is None:
+            raise NotConnected
         return self._socket
-
-    def _event(self, post_type: str, **data: Any) -> dict[str, Any]:
-        return {"time": int(time.time()), "self_id": self.self_id, "post_type": post_type} | data
-
-    def _segments(self, content: str | list[Segment], reply_to: int | None) -> list[Segment]:
-        segments: list[Segment] = [{"type": "text", "data": {"text": content}}] if isinstance(content, str) else content
-        reply: list[Segment] = [] if reply_to is None else [{"type": "reply", "data": {"id": str(reply_to)}}]
-        return [*reply, *segments]
 
     def _message(self, group_id: int | None, member: Member, segments: list[Segment]) -> Message:
         sender = self.dialect.sender(member, in_group=group_id is not None)
@@ -452,15 +303,20 @@ class OneBotClient:
         self.world.messages[message_id] = message
         return message
 
+    def _file_message(self, file: UploadedFile, member: Member) -> Message:
+        message = self._message(file.group_id, member, [self.dialect.file(file)])
+        file.message_id = message.message_id
+        return message
+
     def _file(self, name: str, content: bytes, group_id: int | None, user_id: int, folder_id: str) -> UploadedFile:
         segment_id = self.world.new_file_id("segment")
         notice_id = self.world.new_file_id("notice") if self.dialect.notice_id_differs else segment_id
-        url = None if self.file_server is None else self.file_server.host(name, content).url
+        url = None if self.file_host is None else self.file_host.host(name, content).url
         file = UploadedFile(name, content, group_id, user_id, notice_id, segment_id, folder_id=folder_id, url=url)
         self.world.keep_file(file, notice_id, segment_id)
         return file
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -468,7 +324,7 @@ class OneBotClient:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._errors.append(error)
+            self._observer.failed(error)
 
     async def _receive(self, socket: ClientConnection) -> None:
         # The end of the connection is visible in `connected` and `close_code`.
@@ -476,25 +332,23 @@ class OneBotClient:
             async for frame in socket:
                 request = json.loads(frame)
                 call = Call(request["action"], request.get("params") or {})
-                self.calls.append(call)
-                self._unmatched_calls.append(call)
-                self._notify()
+                self._observer.called(call)
                 self._start(self._answer(socket, call, request))
 
     async def _answer(self, socket: ClientConnection, call: Call, request: dict[str, Any]) -> None:
-        if call.action in self._ignored:
+        if self.faults.is_ignored(call.action):
             return
-        if call.action in self._delays:
-            await asyncio.sleep(self._delays[call.action])
+        if delay := self.faults.delay_of(call.action):
+            await asyncio.sleep(delay)
         envelope = await self._envelope(call)
         # The echo goes back as it came, whatever its type; a request without one is answered without.
         call.response = envelope | ({"echo": request["echo"]} if "echo" in request else {})
-        self._notify()
+        self._observer.answered(call)
         with suppress(ConnectionClosed):
             await socket.send(json.dumps(call.response, ensure_ascii=False))
 
     async def _envelope(self, call: Call) -> dict[str, Any]:
-        failure = self._take_failure(call.action)
+        failure = self.faults.take_failure(call.action)
         try:
             if failure is not None and not failure.performed:
                 return _failed(failure.status, failure.retcode, failure.message)
@@ -506,47 +360,17 @@ class OneBotClient:
             return _failed(failure.status, failure.retcode, failure.message)
         return {"status": "ok", "retcode": 0, "data": data, "message": "", "wording": ""}
 
-    def _take_failure(self, action: str) -> _Failure | None:
-        failure = self._failures.get(action)
-        if failure is not None and failure.remaining is not None:
-            failure.remaining -= 1
-            if failure.remaining <= 0:
-                del self._failures[action]
-        return failure
-
     async def _beat(self, socket: ClientConnection, interval: float) -> None:
-        status = {"online": True, "good": True}
         with suppress(ConnectionClosed):
             while True:
                 await asyncio.sleep(interval)
-                event = self._event(
-                    "meta_event", meta_event_type="heartbeat", interval=int(interval * 1000), status=status
-                )
-                await socket.send(json.dumps(event))
+                await socket.send(json.dumps(events.heartbeat(self.self_id, interval)))
 
-    def _on_sent(self, sent: Sent) -> None:
-        self._unmatched_sent.append(sent)
-        self._notify()
 
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def _wait(
-        self, candidates: list[Found], matches: Callable[[Found], bool], timeout: float, failure: str
-    ) -> Found:
-        try:
-            async with asyncio.timeout(timeout):
-                while True:
-                    for index, candidate in enumerate(candidates):
-                        if matches(candidate):
-                            return candidates.pop(index)
-                    await self._changed.wait()
-        except TimeoutError:
-            state = "connected" if self.connected else f"not connected, code {self.close_code}"
-            lines = [failure + f" after {timeout} s ({state})", *(f"  sent: {sent}" for sent in self.sent[-10:])]
-            lines += [f"  call: {call}" for call in self.calls[-10:]]
-            raise AssertionError("\n".join(lines)) from None
+def _segments(content: str | list[Segment], reply_to: int | None) -> list[Segment]:
+    segments: list[Segment] = [{"type": "text", "data": {"text": content}}] if isinstance(content, str) else content
+    reply: list[Segment] = [] if reply_to is None else [{"type": "reply", "data": {"id": str(reply_to)}}]
+    return [*reply, *segments]
 
 
 def _failed(status: str, retcode: int, message: str) -> dict[str, Any]:

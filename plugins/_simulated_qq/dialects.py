@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tests.e2e.world import Member, UploadedFile
-
-Segment = dict[str, Any]
+from plugins._simulated_qq.world import Member, Segment, UploadedFile
 
 
 @dataclass(frozen=True, slots=True)

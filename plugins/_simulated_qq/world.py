@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
 
+Segment = dict[str, Any]
 Role = Literal["owner", "admin", "member"]
 
 
@@ -41,17 +42,31 @@ class Message:
     group_id: int | None
     user_id: int
     peer: int
-    segments: list[dict[str, Any]]
+    segments: list[Segment]
     sender: dict[str, Any]
     time: int = field(default_factory=lambda: int(time.time()))
     emitted: float = field(default_factory=perf_counter)
 
 
+@dataclass(frozen=True, slots=True)
+class ForwardNode:
+    """One message of a merged forward."""
+
+    user_id: int
+    nickname: str
+    segments: tuple[Segment, ...]
+
+    @property
+    def text(self) -> str:
+        """Its text segments joined."""
+        return text_of(self.segments)
+
+
 @dataclass(slots=True)
 class UploadedFile:
-    """A file somebody sent. `url` is its address at the file server, None if there is no such server.
+    """A file somebody sent. `url` is its address at the file host, None if there is no such host.
 
-    `message_id` is that of the message with the file segment, None where the dialect sends none.
+    `message_id` is that of the message with the file segment, None where people see none.
     """
 
     name: str
@@ -67,6 +82,11 @@ class UploadedFile:
     uploaded: int = field(default_factory=lambda: int(time.time()))
 
 
+def text_of(segments: tuple[Segment, ...] | list[Segment]) -> str:
+    """The text segments joined."""
+    return "".join(segment["data"]["text"] for segment in segments if segment["type"] == "text")
+
+
 class World:
     """What exists. `self_id` is the bot's account, a member of every group and a friend of every friend."""
 
@@ -78,8 +98,9 @@ class World:
         self.messages: dict[int, Message] = {}
         self.files: list[UploadedFile] = []
         self.folders: dict[int, dict[str, str]] = {}
+        self.forwards: dict[str, tuple[ForwardNode, ...]] = {}
         self._file_ids: dict[str, UploadedFile] = {}
-        self._signed = signed_message_ids
+        self.signed_message_ids = signed_message_ids
         self._counter = itertools.count(1)
 
     def add_group(self, group_id: int, name: str = "测试群", *, bot_role: Role = "member") -> Group:
@@ -121,12 +142,18 @@ class World:
         """An unused id: hashed, 31 bits, every second one negative if the dialect's ids are signed."""
         number = next(self._counter)
         value = int.from_bytes(self._digest("message", number)[:4], "big") >> 1
-        return -value if self._signed and number % 2 else value
+        return -value if self.signed_message_ids and number % 2 else value
 
     def new_file_id(self, kind: str) -> str:
         """An unused file id: hexadecimal like an MD5 digest for `notice`, otherwise like QQ's uuid paths."""
         digest = self._digest(kind, next(self._counter)).hex()
         return digest[:32] if kind == "notice" else f"/{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:40]}"
+
+    def keep_forward(self, nodes: tuple[ForwardNode, ...]) -> str:
+        """Give a merged forward its resource id."""
+        resource = f"res-{next(self._counter)}"
+        self.forwards[resource] = nodes
+        return resource
 
     def keep_file(self, file: UploadedFile, *ids: str) -> None:
         """Let `ids` find the file; a new file is also listed."""
@@ -134,6 +161,11 @@ class World:
             self.files.append(file)
         for key in ids:
             self._file_ids[key] = file
+
+    def drop_file(self, file: UploadedFile) -> None:
+        """Forget a file altogether."""
+        self.files = [kept for kept in self.files if kept is not file]
+        self._file_ids = {key: kept for key, kept in self._file_ids.items() if kept is not file}
 
     def file(self, file_id: str) -> UploadedFile | None:
         """The file under any of its ids."""

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.bot_process import BotProcess
 from tests.e2e.file_server import FileServer
 from tests.e2e.model_server import ModelServer
-from tests.e2e.onebot_client import NAPCAT, Dialect, OneBotClient
+from tests.e2e.observed_client import NAPCAT, Dialect, ObservedClient
 
 
 class BotFactory:
@@ -50,16 +50,16 @@ class ClientFactory:
     def __init__(self, stack: AsyncExitStack, file_server: FileServer) -> None:
         self._stack = stack
         self._file_server = file_server
-        self.clients: list[OneBotClient] = []
+        self.clients: list[ObservedClient] = []
 
-    def create(self, bot: BotProcess, *, dialect: Dialect = NAPCAT, **options: Any) -> OneBotClient:
-        """A client that is not connected; `options` are those of OneBotClient."""
-        options = {"token": bot.token, "file_server": self._file_server} | options
-        client = OneBotClient(bot.url, dialect=dialect, **options)
+    def create(self, bot: BotProcess, *, dialect: Dialect = NAPCAT, **options: Any) -> ObservedClient:
+        """A client that is not connected; `options` are those of ObservedClient."""
+        options = {"token": bot.token, "file_host": self._file_server} | options
+        client = ObservedClient(bot.url, dialect=dialect, **options)
         self.clients.append(client)
         return client
 
-    async def __call__(self, bot: BotProcess, *, dialect: Dialect = NAPCAT, **options: Any) -> OneBotClient:
+    async def __call__(self, bot: BotProcess, *, dialect: Dialect = NAPCAT, **options: Any) -> ObservedClient:
         """A connected client."""
         return await self._stack.enter_async_context(self.create(bot, dialect=dialect, **options))
 

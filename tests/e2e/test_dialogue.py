@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import Mode, ModelServer
-from tests.e2e.onebot_client import DIALECTS, LLONEBOT, NAPCAT, Dialect, Sent
+from tests.e2e.observed_client import DIALECTS, LLONEBOT, NAPCAT, Dialect, Sent
 from tests.samples import documents
 
 GROUP, ASKER, ADMIN = 777, 10002, 10009
@@ -103,10 +103,10 @@ async def test_who_is_heard(bot_factory: BotFactory, client_factory: ClientFacto
     own = next(sent for sent in client.sent if sent.group_id == GROUP)
     asked_again = await client.group_message(GROUP, ASKER, "交通补贴呢", reply_to=own.message_id)
     await client.wait_sent(lambda sent: sent.reply_id == asked_again)
-    client.fail("get_msg", message="消息不存在")
+    client.faults.fail("get_msg", message="消息不存在")
     lost = await client.group_message(GROUP, ASKER, "采购超过多少要签字", at_bot=True, reply_to=4242)
     assert "5000" in (await client.wait_sent(lambda sent: sent.reply_id == lost)).text
-    client.restore()
+    client.faults.restore()
 
     # What another member said is part of the question.
     said = await client.group_message(GROUP, 10003, "单笔超过 5000 元的采购谁签字")
@@ -236,13 +236,13 @@ async def test_long_answers_and_refused_sends(
     assert "".join(node.text for node in forward.nodes) == model_server.reply + mark
     assert all(len(node.text) <= 1000 for node in forward.nodes)
 
-    client.fail("send_group_forward_msg", message="风控")
+    client.faults.fail("send_group_forward_msg", message="风控")
     await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
     pieces: list[Sent] = []
     while len("".join(sent.text for sent in pieces)) < 4000:
         pieces.append(await client.wait_sent("一句话。", timeout=30))
     assert "".join(sent.text for sent in pieces) == model_server.reply + mark
-    client.restore()
+    client.faults.restore()
 
     model_server.reply = "很长。" * 4000
     await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
@@ -252,7 +252,7 @@ async def test_long_answers_and_refused_sends(
 
     # Sent, but confirmed too late: never a second time.
     model_server.reply = "短"
-    client.fail("send_msg", message="Timeout: NTEvent sendMsg", performed=True)
+    client.faults.fail("send_msg", message="Timeout: NTEvent sendMsg", performed=True)
     await client.group_message(GROUP, ASKER, "短", at_bot=True)
     await client.wait_sent("短")
     await client.quiet(1)
@@ -301,7 +301,7 @@ async def test_sign_of_work(bot_factory: BotFactory, client_factory: ClientFacto
     reaction = await client.wait_call("set_msg_emoji_like", timeout=5)
     assert str(reaction.params["message_id"]) == str(asked)
     await client.wait_sent(lambda sent: sent.reply_id == asked)
-    client.fail("set_msg_emoji_like", retcode=1404, message="不支持的API")
+    client.faults.fail("set_msg_emoji_like", retcode=1404, message="不支持的API")
     asked = await client.group_message(GROUP, ASKER, "还是慢", at_bot=True)
     await client.wait_sent(lambda sent: sent.reply_id == asked)
 

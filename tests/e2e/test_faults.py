@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import ModelServer, answer_from_references
-from tests.e2e.onebot_client import OneBotClient
+from tests.e2e.observed_client import ObservedClient
 from tests.fakes.rerank_server import KEY, Fault, RerankServer, running_rerank_server
 
 GROUP, ASKER = 777, 10002
@@ -23,12 +23,12 @@ async def rerank_server() -> AsyncIterator[RerankServer]:
         yield server
 
 
-async def _ask(client: OneBotClient, text: str = QUESTION) -> str:
+async def _ask(client: ObservedClient, text: str = QUESTION) -> str:
     asked = await client.group_message(GROUP, ASKER, text, at_bot=True)
     return (await client.wait_sent(lambda sent: sent.reply_id == asked, timeout=30)).text
 
 
-async def _taught(client: OneBotClient) -> None:
+async def _taught(client: ObservedClient) -> None:
     client.world.add_member(GROUP, ASKER, role="admin")
     await client.upload_group_file(GROUP, ASKER, "报销.md", RULES.encode())
     await client.wait_sent("已入库", timeout=30)

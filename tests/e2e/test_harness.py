@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nonebot.adapters.onebot.v11 import Message
 
-from tests.e2e import cq_code
+from plugins._simulated_qq import cq_code
 from tests.e2e.bot_process import ROOT, BotProcess
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.file_server import FileServer
 from tests.e2e.model_server import Completion, Mode, ModelRequest, ModelServer
-from tests.e2e.onebot_client import (
+from tests.e2e.observed_client import (
     DIALECTS,
     GO_CQHTTP,
     LAGRANGE,
@@ -29,7 +29,7 @@ from tests.e2e.onebot_client import (
     NAPCAT,
     Dialect,
     HandshakeRefused,
-    OneBotClient,
+    ObservedClient,
 )
 
 GROUP, ALICE, BOB = 777, 10002, 10003
@@ -94,7 +94,7 @@ async def probe(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[BotPr
     assert "Running Matcher" not in bot.output(), bot.output()
 
 
-async def _called(client: OneBotClient, action: str, **params: Any) -> Any:
+async def _called(client: ObservedClient, action: str, **params: Any) -> Any:
     """Let the bot call an action; gives the data it received, or the text of its error."""
     asked = await client.group_message(GROUP, ALICE, f"call {action} {json.dumps(params)}")
     text = (await client.wait_sent(lambda sent: sent.reply_id == asked)).text
@@ -212,7 +212,7 @@ async def test_forward(probe: BotProcess, client_factory: ClientFactory) -> None
 
 
 async def test_string_message_is_read_for_codes_and_reported(probe: BotProcess, file_server: FileServer) -> None:
-    async with OneBotClient(probe.url, token=probe.token, file_server=file_server) as client:
+    async with ObservedClient(probe.url, token=probe.token, file_host=file_server) as client:
         await client.group_message(GROUP, ALICE, "string")
         sent = await client.wait_sent()
         assert (sent.text, sent.ats) == ("x[y", ("all",))
@@ -244,7 +244,7 @@ async def test_actions_answer_as_the_dialect_does(
 
     liked = await _called(client, "set_msg_emoji_like", message_id=question, emoji_id=76)
     assert (liked == "ActionFailed 1404") == (dialect in (LAGRANGE, GO_CQHTTP))
-    assert bool(client.actions.reactions) == (dialect in (NAPCAT, LLONEBOT))
+    assert bool(client.notebook.reactions) == (dialect in (NAPCAT, LLONEBOT))
     coded = await _called(client, "set_group_reaction", group_id=GROUP, message_id=question, code="76", is_add=True)
     assert (coded is None) == (dialect is LAGRANGE)
     typing = await _called(client, "set_input_status", user_id=ALICE, event_type=1)
@@ -269,7 +269,7 @@ async def test_files_from_the_bot(probe: BotProcess, client_factory: ClientFacto
     (tmp_path / "b.md").write_text("b")
     upload = {"user_id": ALICE, "file": str(tmp_path / "b.md"), "name": "b.md"}
     assert await _called(client, "upload_private_file", **upload) == "ActionFailed 1200"  # another host
-    client.actions.shared_directory = tmp_path
+    client.actions.files.shared_directory = tmp_path
     await _called(client, "upload_private_file", **upload)
     assert (await client.wait_sent("b.md")).user_id == ALICE
 
@@ -278,7 +278,7 @@ async def test_files_from_the_bot(probe: BotProcess, client_factory: ClientFacto
     fetched = await _called(client, "get_file", file_id=file.segment_id)
     assert Path(fetched["file"]).read_bytes() == b"c"
     assert "base64" not in fetched
-    client.actions.get_file_base64 = True
+    client.actions.files.get_file_base64 = True
     assert (await _called(client, "get_file", file_id=file.segment_id))["base64"] == "Yw=="
     assert (await _called(client, "get_private_file_url", file_id=file.segment_id))["url"].endswith("&isthumb=0")
     client.world.forget()
@@ -295,7 +295,7 @@ async def test_wrong_parameters_are_refused_and_reported(probe: BotProcess, file
         ("upload_group_file", {"group_id": GROUP, "file": "base64://eA=="}),
         ("get_group_file_url", {"group_id": GROUP}),
     ]
-    async with OneBotClient(probe.url, token=probe.token, file_server=file_server) as client:
+    async with ObservedClient(probe.url, token=probe.token, file_host=file_server) as client:
         for number, (action, params) in enumerate(wrong, 1):
             assert await _called(client, action, **params) == "ActionFailed 1400", action
             assert len(client.violations) == number
@@ -308,28 +308,28 @@ async def test_wrong_parameters_are_refused_and_reported(probe: BotProcess, file
 async def test_programmed_failures(probe: BotProcess, client_factory: ClientFactory) -> None:
     client = await client_factory(probe)
     text = {"group_id": GROUP, "message": [{"type": "text", "data": {"text": "做"}}]}
-    client.fail("send_group_msg", retcode=1200, message="Timeout: NTEvent", times=1)
+    client.faults.fail("send_group_msg", retcode=1200, message="Timeout: NTEvent", times=1)
     assert await _called(client, "send_group_msg", **text) == "ActionFailed 1200"
     assert not [sent for sent in client.sent if sent.text == "做"]
-    client.fail("send_group_msg", times=1, performed=True)
+    client.faults.fail("send_group_msg", times=1, performed=True)
     assert await _called(client, "send_group_msg", **text) == "ActionFailed 1200"
     await client.wait_sent(lambda sent: sent.text == "做")
     assert "message_id" in await _called(client, "send_group_msg", **text)
 
-    client.fail("send_group_msg", "send_private_msg", retcode=120)
+    client.faults.fail("send_group_msg", "send_private_msg", retcode=120)
     for action in ("send_group_msg", "send_private_msg"):
         assert await _called(client, action, user_id=ALICE, **text) == "ActionFailed 120"
 
-    client.fail("get_status", status="文件上传失败", retcode=200)
+    client.faults.fail("get_status", status="文件上传失败", retcode=200)
     assert await _called(client, "get_status") is None  # the adapter takes Lagrange's error for success
-    client.ignore("get_login_info")
+    client.faults.ignore("get_login_info")
     assert await _called(client, "get_login_info", _timeout=0.2) == "NetworkError None"
-    client.delay("get_version_info", 0.3)
+    client.faults.delay("get_version_info", 0.3)
     slow = asyncio.create_task(_called(client, "get_version_info"))
     assert "group_id" in await _called(client, "get_group_info", group_id=GROUP)
     assert not slow.done()  # one slow answer holds up no other
     assert "app_name" in await slow
-    client.restore()
+    client.faults.restore()
     assert (await _called(client, "get_status"))["good"]
 
 
@@ -362,7 +362,7 @@ async def test_connection_is_guarded_and_comes_back(probe: BotProcess, client_fa
         await client.group_message(GROUP, ALICE, "又来了", at_bot=True)
         await client.wait_sent("又来了")
     await client.send_raw("{not json")
-    assert await client.wait_closed() == 1000
+    assert await asyncio.wait_for(client.wait_closed(), 10) == 1000
     await client.reconnect()
     client.freeze()
     await client.group_message(GROUP, ALICE, "冻住", at_bot=True)
@@ -428,7 +428,7 @@ async def test_echo_bot_stops_and_restarts(bot_factory: BotFactory, client_facto
     await bot.restart()
     await client.reconnect()
     await bot.kill()
-    await client.wait_closed()
+    await asyncio.wait_for(client.wait_closed(), 10)
     await bot.start()
     await client.reconnect()
     await client.private_message(ALICE, "还在")

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.bot_process import BotProcess
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import ModelRequest, ModelServer
-from tests.e2e.onebot_client import OneBotClient
+from tests.e2e.observed_client import ObservedClient
 
 GROUPS = (701, 702)
 MEMBER_OF_BOTH, MEMBER_OF_FIRST, STRANGER = 10001, 10002, 10003
@@ -35,7 +35,7 @@ def _echo(request: ModelRequest) -> str:
     return request.prompt[-1200:]
 
 
-async def _say(client: OneBotClient, group: int, user: int, text: str) -> str:
+async def _say(client: ObservedClient, group: int, user: int, text: str) -> str:
     if group == PRIVATE:
         asked = await client.private_message(user, text)
     else:
@@ -164,7 +164,7 @@ async def test_private_use_of_a_group_needs_membership_each_time(
         assert "芝麻" not in reply
         assert "无法确认" in reply
     client.world.add_member(GROUPS[0], MEMBER_OF_FIRST)
-    client.fail("get_group_member_info", message="服务不可用")
+    client.faults.fail("get_group_member_info", message="服务不可用")
     assert "无法确认" in await _say(client, PRIVATE, MEMBER_OF_FIRST, "本群的口令是什么？")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.e2e.bot_process import BotProcess
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.file_server import FileServer
-from tests.e2e.onebot_client import LLONEBOT, OneBotClient
+from tests.e2e.observed_client import LLONEBOT, ObservedClient
 from tests.samples import documents
 
 GROUP, MEMBER, ADMIN, OTHER_ADMIN, SUPERUSER = 777, 10002, 10009, 10010, 10001
@@ -18,7 +18,7 @@ QUESTION = "差旅费要在多少天内报销？"
 QUESTIONS = f"问题,应答,文件\r\n{QUESTION},是,规章.pdf\r\n哈哈哈哈哈,否,\r\n=1+1,,\r\n晚上一起打球吗,是,规章.pdf\r\n"
 
 
-async def _with_rules(bot: BotProcess, client_factory: ClientFactory, tmp_path: Path) -> OneBotClient:
+async def _with_rules(bot: BotProcess, client_factory: ClientFactory, tmp_path: Path) -> ObservedClient:
     """A client in a group with two admins, whose knowledge base holds one PDF."""
     client = await client_factory(bot)
     for admin in (ADMIN, OTHER_ADMIN):
@@ -30,18 +30,18 @@ async def _with_rules(bot: BotProcess, client_factory: ClientFactory, tmp_path: 
     return client
 
 
-async def _say(client: OneBotClient, user: int, text: str, reply_to: int | None = None) -> str:
+async def _say(client: ObservedClient, user: int, text: str, reply_to: int | None = None) -> str:
     """What the bot replies to somebody in the group."""
     asked = await client.group_message(GROUP, user, text, reply_to=reply_to)
     return (await client.wait_sent(lambda sent: sent.reply_id == asked, timeout=30)).text
 
 
-async def _say_privately(client: OneBotClient, user: int, text: str) -> str:
+async def _say_privately(client: ObservedClient, user: int, text: str) -> str:
     asked = await client.private_message(user, text)
     return (await client.wait_sent(lambda sent: sent.reply_id == asked, timeout=30)).text
 
 
-async def _documents(client: OneBotClient) -> str:
+async def _documents(client: ObservedClient) -> str:
     return await _say(client, ADMIN, "/kb list")
 
 
@@ -142,12 +142,12 @@ async def test_by_replying_to_a_file_and_when_qq_takes_none(
     client = await _with_rules(bot, client_factory, tmp_path)
     file = await client.upload_group_file(GROUP, MEMBER, "考题.csv", QUESTIONS.encode())
     await client.wait_sent("「考题.csv」已入库", timeout=30)
-    client.fail("upload_group_file", message="群文件已满")
+    client.faults.fail("upload_group_file", message="群文件已满")
     text = await _say(client, ADMIN, "/kb test", reply_to=file.message_id)
     assert text.startswith("「考题.csv」测完了，共 4 题")
     assert "结果文件可能没有发出去" in text
     assert not [sent for sent in client.sent if sent.kind == "file"]
-    client.restore()
+    client.faults.restore()
 
     rules = next(item for item in client.world.files if item.name == "规章.pdf")
     text = await _say(client, ADMIN, "/kb test", reply_to=rules.message_id)

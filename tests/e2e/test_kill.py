@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import Mode, ModelServer
-from tests.e2e.onebot_client import OneBotClient
+from tests.e2e.observed_client import ObservedClient
 
 ROUNDS = 20
 GROUP, ASKER = 777, 10002
@@ -58,7 +58,7 @@ async def test_kill_at_random_moments(
         await bot.kill()
 
 
-async def _check_knowledge(client: OneBotClient, database: Path, files: Path) -> None:
+async def _check_knowledge(client: ObservedClient, database: Path, files: Path) -> None:
     documents = _rows(database, "SELECT name, version, chunk_count, stored_name, content_hash FROM documents")
     expected = {f"文件{number - (number % 4 == 3)}.txt" for number in range(ROUNDS)}
     assert sorted(row[0] for row in documents) == sorted(expected), "each file once, by its latest version"

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.bot_process import BotProcess
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import ModelServer
-from tests.e2e.onebot_client import LAGRANGE, LLONEBOT, NAPCAT, Dialect, OneBotClient, Sent
+from tests.e2e.observed_client import LAGRANGE, LLONEBOT, NAPCAT, Dialect, ObservedClient, Sent
 
 GROUP, OTHER_GROUP, ADMIN = 777, 778, 10009
 ANNA, BEN, CARL, DORA = 10002, 10003, 10004, 10005
@@ -27,7 +27,7 @@ CHATTER = ("哈哈哈哈哈笑死我了", "晚上一起去打球吗", "今天食
 THUMB_DOWN, HUSH, THUMB_UP = "128078", "33", "76"
 
 
-async def _group(client: OneBotClient, group_id: int = GROUP) -> None:
+async def _group(client: ObservedClient, group_id: int = GROUP) -> None:
     """A group with an admin, one document, and the mode switched on."""
     client.world.add_member(group_id, ADMIN, role="admin")
     await client.upload_group_file(group_id, ANNA, "报销.md", RULES.encode())
@@ -35,16 +35,16 @@ async def _group(client: OneBotClient, group_id: int = GROUP) -> None:
     assert "主动回答已打开" in await _say(client, ADMIN, "/bot auto on", group_id)
 
 
-async def _say(client: OneBotClient, user: int, text: str, group_id: int = GROUP, reply_to: int | None = None) -> str:
+async def _say(client: ObservedClient, user: int, text: str, group_id: int = GROUP, reply_to: int | None = None) -> str:
     """What the bot replies to somebody in the group."""
     return (await _answered(client, await client.group_message(group_id, user, text, reply_to=reply_to))).text
 
 
-async def _answered(client: OneBotClient, message_id: int) -> Sent:
+async def _answered(client: ObservedClient, message_id: int) -> Sent:
     return await client.wait_sent(lambda sent: sent.reply_id == message_id, timeout=20)
 
 
-async def _status(client: OneBotClient, group_id: int = GROUP) -> str:
+async def _status(client: ObservedClient, group_id: int = GROUP) -> str:
     return await _say(client, ADMIN, "/bot auto status", group_id)
 
 

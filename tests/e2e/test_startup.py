@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.bot_process import ROOT, BotProcess
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import Mode, ModelServer
-from tests.e2e.onebot_client import HandshakeRefused
+from tests.e2e.observed_client import HandshakeRefused
 from tests.samples import documents
 
 GROUP, ASKER = 777, 10002

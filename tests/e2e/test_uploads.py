@@ -11,7 +11,7 @@ from typing import Any
 from tests.e2e.bot_process import BotProcess
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.file_server import FileServer
-from tests.e2e.onebot_client import NAPCAT, OneBotClient
+from tests.e2e.observed_client import NAPCAT, ObservedClient
 from tests.samples import documents
 
 GROUP, MEMBER, ADMIN, SUPERUSER = 777, 10002, 10009, 10001
@@ -221,32 +221,34 @@ async def test_every_way_to_the_bytes(
     await client.wait_sent("「二次.md」已入库", timeout=20)
 
     # Every link breaks off: the client's own copy, in base64 or as a path on this machine.
-    client.actions.get_file_base64 = True
+    client.actions.files.get_file_base64 = True
     file_server.drop(20, file="副本.md")
     await client.upload_group_file(GROUP, MEMBER, "副本.md", _version(3))
     await client.wait_sent("「副本.md」已入库", timeout=20)
-    client.actions.get_file_base64 = False
-    client.actions.shared_directory = tmp_path / "shared"
-    client.actions.shared_directory.mkdir()
+    client.actions.files.get_file_base64 = False
+    client.actions.files.shared_directory = tmp_path / "shared"
+    client.actions.files.shared_directory.mkdir()
     file_server.drop(20, file="路径.md")
     await client.upload_group_file(GROUP, MEMBER, "路径.md", _version(4))
     await client.wait_sent("「路径.md」已入库", timeout=20)
-    assert (client.actions.shared_directory / "路径.md").read_bytes() == _version(4), "the client's copy is not moved"
-    client.actions.shared_directory = None
+    assert (client.actions.files.shared_directory / "路径.md").read_bytes() == _version(4), (
+        "the client's copy is not moved"
+    )
+    client.actions.files.shared_directory = None
 
     # A client that does not answer costs a second, not the file. So does one whose base64 is too large or broken.
-    client.ignore("get_group_file_url")
-    client.actions.get_file_base64 = True
+    client.faults.ignore("get_group_file_url")
+    client.actions.files.get_file_base64 = True
     await client.upload_group_file(GROUP, MEMBER, "哑巴.md", _version(5))
     await client.wait_sent("「哑巴.md」已入库", timeout=20)
     await client.upload_group_file(GROUP, MEMBER, "大副本.txt", b"0" * (21 << 20), notice=False, message=False)
     await client.send_event(_notice(client, "大副本.txt", size=0))
     await _refused(client, "大副本.txt", "超过 20 MB", "拆分")
-    client.restore()
-    client.fail("get_group_file_url", "get_file")
+    client.faults.restore()
+    client.faults.fail("get_group_file_url", "get_file")
     await client.upload_group_file(GROUP, MEMBER, "没法.md", _version(6))
     await _refused(client, "没法.md", "没能从 QQ 拿到", "重新发")
-    client.restore()
+    client.faults.restore()
 
     rows = _rows(bot, "SELECT name, size FROM documents ORDER BY number")
     assert rows == [
@@ -299,7 +301,7 @@ async def test_who_may_send_what_where(
     client.world.add_member(GROUP, MEMBER)
     await client.upload_group_file(GROUP, MEMBER, "成员.md", _version(1))
     await _refused(client, "成员.md", "需要管理员", "群管理员")
-    client.fail("get_group_member_info", message="服务不可用", times=1)
+    client.faults.fail("get_group_member_info", message="服务不可用", times=1)
     await client.upload_group_file(GROUP, ADMIN, "查不到.md", _version(1))
     await _refused(client, "查不到.md", "需要管理员")
     assert not file_server.requests, "what is refused is not fetched"
@@ -393,7 +395,7 @@ def _bytes_file(path: Path, content: bytes) -> Path:
     return path
 
 
-def _notice(client: OneBotClient, name: str, *, size: int) -> dict[str, Any]:
+def _notice(client: ObservedClient, name: str, *, size: int) -> dict[str, Any]:
     """A group_upload notice for a file that exists already, with a size that may be false."""
     file = next(file for file in client.world.files if file.name == name)
     data = NAPCAT.upload_notice(file) | {"size": size}
@@ -408,7 +410,7 @@ def _notice(client: OneBotClient, name: str, *, size: int) -> dict[str, Any]:
     }
 
 
-async def _refused(client: OneBotClient, name: str, *words: str) -> None:
+async def _refused(client: ObservedClient, name: str, *words: str) -> None:
     """Wait for the one sentence about a refused file."""
     refusal = await client.wait_sent(lambda sent: name in sent.text and "正在入库" not in sent.text, timeout=30)
     assert refusal.text.startswith(f"「{name}」没有入库"), refusal.text
@@ -418,7 +420,7 @@ async def _refused(client: OneBotClient, name: str, *words: str) -> None:
     assert not any(word in refusal.text for word in ("Error", "Exception", "Traceback", "None")), refusal.text
 
 
-async def _say(client: OneBotClient, user: int, text: str) -> str:
+async def _say(client: ObservedClient, user: int, text: str) -> str:
     asked = await client.group_message(GROUP, user, text, at_bot=not text.startswith("/"))
     return (await client.wait_sent(lambda sent: sent.reply_id == asked, timeout=30)).text
 

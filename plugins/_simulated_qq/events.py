@@ -1,0 +1,95 @@
+"""Events as an implementation words them, in its dialect."""
+
+import time
+from typing import Any
+
+from plugins._simulated_qq import cq_code
+from plugins._simulated_qq.dialects import Dialect
+from plugins._simulated_qq.world import Message, UploadedFile
+
+Event = dict[str, Any]
+
+
+def event(self_id: int, post_type: str, **data: Any) -> Event:
+    """Any event, of now unless `time` says otherwise."""
+    return {"time": int(time.time()), "self_id": self_id, "post_type": post_type} | data
+
+
+def message_event(self_id: int, dialect: Dialect, message: Message) -> Event:
+    """Somebody said something."""
+    raw = cq_code.encode(message.segments)
+    told = event(
+        self_id,
+        "message",
+        time=message.time,
+        user_id=message.user_id,
+        message_id=message.message_id,
+        message_seq=message.message_id,
+        real_id=message.message_id,
+        sender=message.sender,
+        raw_message=raw,
+        font=14,
+        message_format="string" if dialect.string_messages else "array",
+        message=raw if dialect.string_messages else message.segments,
+    )
+    if message.group_id is None:
+        return told | {"message_type": "private", "sub_type": "friend", "target_id": self_id}
+    return told | {"message_type": "group", "sub_type": "normal", "group_id": message.group_id}
+
+
+def temporary_chat(dialect: Dialect, told: Event, group_id: int) -> Event:
+    """A private message of a stranger, who found the bot in a group."""
+    told = {**told, "sub_type": "group"}
+    if dialect.name == "llonebot":
+        return {**told, "sender": {**told["sender"], "group_id": group_id}}
+    return {**told, "group_id": group_id, "temp_source": 0}
+
+
+def group_upload(self_id: int, dialect: Dialect, file: UploadedFile) -> Event:
+    """Somebody uploaded a file to a group."""
+    upload = {"group_id": file.group_id, "user_id": file.user_id, "file": dialect.upload_notice(file)}
+    return event(self_id, "notice", notice_type="group_upload", **upload)
+
+
+def offline_file(self_id: int, dialect: Dialect, file: UploadedFile) -> Event:
+    """A friend sent a file."""
+    data: dict[str, Any] = {"name": file.name, "size": len(file.content), "url": file.url or ""}
+    if dialect.file_segment == "lagrange":
+        data |= {"id": file.segment_id, "hash": file.notice_id}
+    return event(self_id, "notice", notice_type="offline_file", user_id=file.user_id, file=data)
+
+
+def recall(self_id: int, message: Message, operator_id: int) -> Event:
+    """A message was taken back, by its author or an admin."""
+    data: dict[str, Any] = {"user_id": message.user_id, "message_id": message.message_id}
+    if message.group_id is None:
+        return event(self_id, "notice", notice_type="friend_recall", **data)
+    data |= {"group_id": message.group_id, "operator_id": operator_id}
+    return event(self_id, "notice", notice_type="group_recall", **data)
+
+
+def reaction(
+    self_id: int, dialect: Dialect, message: Message, user_id: int, emoji_id: str, *, on: bool
+) -> Event | None:
+    """Somebody put an emoji on a message or took it off; None where the implementation does not tell of it."""
+    data: dict[str, Any] = {"group_id": message.group_id, "message_id": message.message_id}
+    match dialect.reaction:
+        case "set_msg_emoji_like":
+            data |= {"user_id": user_id, "likes": [{"emoji_id": emoji_id, "count": 1}], "is_add": on}
+            return event(self_id, "notice", notice_type="group_msg_emoji_like", **data)
+        case "set_group_reaction":
+            data |= {"operator_id": user_id, "code": emoji_id, "count": 1, "sub_type": "add" if on else "remove"}
+            return event(self_id, "notice", notice_type="reaction", **data)
+        case None:
+            return None
+
+
+def lifecycle(self_id: int) -> Event:
+    """The first word on a new connection."""
+    return event(self_id, "meta_event", meta_event_type="lifecycle", sub_type="connect")
+
+
+def heartbeat(self_id: int, interval_s: float) -> Event:
+    """A sign of life."""
+    status = {"online": True, "good": True}
+    return event(self_id, "meta_event", meta_event_type="heartbeat", interval=int(interval_s * 1000), status=status)

@@ -1,0 +1,203 @@
+"""Plays a recording on a stage, and compares what the bot says now with what it said then."""
+
+import asyncio
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from plugins._simulated_qq.recording import (
+    Answered,
+    Cut,
+    Reacted,
+    Recalled,
+    Recording,
+    Said,
+    SentFile,
+    Spoke,
+    Step,
+    Storm,
+    Troubled,
+)
+from plugins._simulated_qq.stage import Frame, Rejected, Stage
+from plugins._simulated_qq.transcript import Chat
+
+# People pause; a recording that lay open over lunch need not.
+_LONGEST_PAUSE_S = 5.0
+_ANSWER_WAIT_S = 60.0
+_CONNECT_WAIT_S = 30.0
+_EXTRA_WAIT_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One step that was played. `said` is what the bot says now where the recording has an answer.
+
+    None means that no answer came; `problem` is why a person's step could not be done, or empty.
+    """
+
+    step: Step
+    said: str | None = None
+    problem: str = ""
+
+    @property
+    def as_recorded(self) -> bool:
+        """Whether it went as then. In a message that answers nobody, as 已入库, times and sizes may differ."""
+        if not isinstance(self.step, Answered) or self.said is None:
+            return not self.problem and not isinstance(self.step, Answered)
+        if self.step.reply_to is None:
+            return _without_figures(self.step.text) == _without_figures(self.said)
+        return self.step.text == self.said
+
+
+class Player:
+    """One play of one recording. Messages that steps refer to are those that were made anew."""
+
+    def __init__(self, stage: Stage, recording: Recording, answer_wait_s: float = _ANSWER_WAIT_S) -> None:
+        self._stage = stage
+        self._recording = recording
+        self._answer_wait_s = answer_wait_s
+        self._ids: dict[int, int] = {}
+        self._answers: dict[str, deque[Frame]] = defaultdict(deque)
+        self._seen = {
+            str(entry.message.message_id) for chat in stage.transcript for entry in stage.transcript.entries(chat)
+        }
+        self._heard = asyncio.Event()
+
+    def admit(self) -> None:
+        """Let the recording's groups and people exist; before `play`."""
+        self._stage.admit(self._recording)
+
+    async def play(self, report: Callable[[int, Replayed], None]) -> None:
+        """Play all steps in order; `report` gets the number of each, from 1, and what became of it."""
+        self._stage.listeners.add(self._listen)
+        before = 0.0
+        try:
+            for number, step in enumerate(self._recording.steps, start=1):
+                if isinstance(step, Answered):
+                    report(number, await self._wait_for_answer(step))
+                else:
+                    await asyncio.sleep(min(max(0.0, step.at - before), _LONGEST_PAUSE_S))
+                    report(number, await self._act(step))
+                before = step.at
+            await self._report_extra(report)
+        finally:
+            self._stage.listeners.discard(self._listen)
+
+    async def _report_extra(self, report: Callable[[int, Replayed], None]) -> None:
+        """What the bot says now beyond what it said then."""
+        await asyncio.sleep(_EXTRA_WAIT_S)
+        number = len(self._recording.steps)
+        for chat, frames in self._answers.items():
+            for frame in frames:
+                nothing = Answered(at=0.0, chat=chat, text="", message=int(frame["id"]))
+                report(number, Replayed(nothing, said=text_of(frame["parts"])))
+
+    async def _act(self, step: Step) -> Replayed:
+        try:
+            await self._connected()
+            await self._perform(step)
+        except Rejected as rejected:
+            return Replayed(step, problem=str(rejected))
+        return Replayed(step)
+
+    async def _perform(self, step: Step) -> None:
+        stage = self._stage
+        match step:
+            case Said():
+                self._ids[step.message] = await stage.say(
+                    Chat.parse(step.chat),
+                    step.speaker,
+                    step.text,
+                    at_bot=step.at_bot,
+                    reply_to=None if step.reply_to is None else self._now(step.reply_to),
+                    image=(step.image.name, step.image.content) if step.image else None,
+                )
+            case SentFile():
+                self._ids[step.message] = await stage.send_file(
+                    Chat.parse(step.chat), step.speaker, step.name, step.content
+                )
+            case Recalled():
+                await stage.recall(self._now(step.message), step.operator)
+            case Reacted():
+                await stage.react(self._now(step.message), step.speaker, step.emoji, on=step.on)
+            case Troubled():
+                stage.trouble(step.name, on=step.on)
+            case Spoke():
+                await stage.speak(step.name)
+            case Cut():
+                await stage.cut()
+            case Storm():
+                stage.storm(Chat.parse(step.chat))
+            case Answered():
+                raise AssertionError("answers are waited for")
+
+    async def _wait_for_answer(self, step: Answered) -> Replayed:
+        for wait_s, fits in ((self._answer_wait_s, self._is_the_answer), (0.0, self._may_be_the_answer)):
+            try:
+                async with asyncio.timeout(wait_s):
+                    while (answer := self._take(step, fits)) is None:
+                        self._heard.clear()
+                        await self._heard.wait()
+            except TimeoutError:
+                continue
+            self._ids[step.message] = int(answer["id"])
+            return Replayed(step, said=text_of(answer["parts"]))
+        return Replayed(step)
+
+    def _take(self, step: Answered, fits: Callable[[Answered, Frame], bool]) -> Frame | None:
+        answers = self._answers[step.chat]
+        answer = next((answer for answer in answers if fits(step, answer)), None)
+        if answer is not None:
+            answers.remove(answer)
+        return answer
+
+    def _is_the_answer(self, step: Answered, answer: Frame) -> bool:
+        """Quoting the same message; or, for what quotes nothing, the same words but for the figures."""
+        quoted = _quoted(answer)
+        if step.reply_to is not None:
+            return quoted == self._ids.get(step.reply_to)
+        return quoted is None and _without_figures(text_of(answer["parts"])) == _without_figures(step.text)
+
+    def _may_be_the_answer(self, step: Answered, answer: Frame) -> bool:
+        return step.reply_to is None and _quoted(answer) is None
+
+    async def _connected(self) -> None:
+        try:
+            async with asyncio.timeout(_CONNECT_WAIT_S):
+                while not self._stage.client.connected:  # noqa: ASYNC110 - the end of a cut wakes nobody
+                    await asyncio.sleep(0.1)
+        except TimeoutError as error:
+            raise Rejected("not_connected") from error
+
+    def _now(self, recorded: int) -> int:
+        if recorded not in self._ids:
+            raise Rejected("unknown_message")
+        return self._ids[recorded]
+
+    def _listen(self, frame: Frame) -> None:
+        if frame["type"] != "message":
+            return
+        message = frame["message"]
+        if message["sender"] != str(self._stage.client.self_id) or message["id"] in self._seen:
+            return
+        self._seen.add(message["id"])
+        self._answers[message["chat"]].append(message)
+        self._heard.set()
+
+
+def _quoted(answer: Frame) -> int | None:
+    quoted = next((part["id"] for part in answer["parts"] if part["kind"] == "reply"), None)
+    return None if quoted is None else int(quoted)
+
+
+def _without_figures(text: str) -> str:
+    return re.sub(r"[0-9]+(?:\.[0-9]+)?", "#", text)
+
+
+def text_of(parts: list[Frame]) -> str:
+    """The text of a shown message as recordings have it: of all nodes for a forward, a file's name for a file."""
+    lines = ["\n".join(text_of(node["parts"]) for node in part["nodes"]) for part in parts if part["kind"] == "forward"]
+    texts = [part["text"] for part in parts if part["kind"] == "text"]
+    names = [part["name"] for part in parts if part["kind"] == "file"]
+    return "".join([*lines, *texts, *names])

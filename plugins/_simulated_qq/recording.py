@@ -1,0 +1,166 @@
+"""A conversation as a file: what people did and what the bot answered, so that it can be played again."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from plugins._simulated_qq.troubles import Trouble
+from plugins._simulated_qq.world import Role
+
+FORMAT: Literal["qunzhi-conversation"] = "qunzhi-conversation"
+_CHAT = Field(pattern=r"^[gp][0-9]{1,15}$")
+_PERSON = Field(ge=1, lt=10**15)
+_TEXT_CHARS = 100_000
+
+
+class BadRecording(Exception):
+    """The file is no recording."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+
+class Person(_Part):
+    """Somebody in a group."""
+
+    id: int = _PERSON
+    name: str = Field(min_length=1, max_length=60)
+    role: Role
+
+
+class RecordedGroup(_Part):
+    """A group and its members, the bot left out."""
+
+    id: int = _PERSON
+    name: str = Field(min_length=1, max_length=60)
+    members: list[Person] = Field(max_length=500)
+
+
+class _Step(_Part):
+    """One thing that happened, `at` seconds after the beginning. Messages keep the ids that they had then."""
+
+    at: float = Field(ge=0)
+
+
+class Picture(_Part):
+    """An image in a message."""
+
+    name: str = Field(max_length=200)
+    content: bytes
+
+
+class Said(_Step):
+    """Somebody wrote a message."""
+
+    kind: Literal["say"] = "say"
+    chat: str = _CHAT
+    speaker: int = _PERSON
+    text: str = Field(max_length=_TEXT_CHARS)
+    at_bot: bool = False
+    reply_to: int | None = None
+    image: Picture | None = None
+    message: int
+
+
+class SentFile(_Step):
+    """Somebody sent a file."""
+
+    kind: Literal["file"] = "file"
+    chat: str = _CHAT
+    speaker: int = _PERSON
+    name: str = Field(min_length=1, max_length=300)
+    content: bytes
+    message: int
+
+
+class Recalled(_Step):
+    """Somebody took a message back."""
+
+    kind: Literal["recall"] = "recall"
+    chat: str = _CHAT
+    message: int
+    operator: int = _PERSON
+
+
+class Reacted(_Step):
+    """Somebody put an emoji on a message or took it off."""
+
+    kind: Literal["react"] = "react"
+    chat: str = _CHAT
+    message: int
+    speaker: int = _PERSON
+    emoji: str = Field(pattern=r"^[0-9]{1,7}$")
+    on: bool = True
+
+
+class Troubled(_Step):
+    """A simulated trouble began or ended."""
+
+    kind: Literal["trouble"] = "trouble"
+    name: Trouble
+    on: bool
+
+
+class Spoke(_Step):
+    """Another implementation was played from here."""
+
+    kind: Literal["dialect"] = "dialect"
+    name: str = Field(max_length=20)
+
+
+class Cut(_Step):
+    """The socket was cut."""
+
+    kind: Literal["cut"] = "cut"
+
+
+class Storm(_Step):
+    """A storm of messages began."""
+
+    kind: Literal["storm"] = "storm"
+    chat: str = _CHAT
+
+
+class Answered(_Step):
+    """The bot made something visible, maybe quoting a message. When played again, this is waited for."""
+
+    kind: Literal["bot"] = "bot"
+    chat: str = _CHAT
+    text: str = Field(max_length=_TEXT_CHARS)
+    reply_to: int | None = None
+    message: int
+
+
+Step = Annotated[
+    Said | SentFile | Recalled | Reacted | Troubled | Spoke | Cut | Storm | Answered, Field(discriminator="kind")
+]
+
+
+class Recording(_Part):
+    """Who was there and what happened, in order."""
+
+    format: Literal["qunzhi-conversation"] = FORMAT
+    version: Literal[1] = 1
+    groups: list[RecordedGroup] = Field(max_length=100)
+    friends: list[Person] = Field(max_length=100)
+    steps: list[Step] = Field(max_length=20_000)
+
+    @classmethod
+    def read(cls, content: bytes) -> "Recording":
+        """From a file. Raises `BadRecording` naming the first thing that is wrong."""
+        try:
+            return cls.model_validate_json(content)
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise BadRecording(f"{place}: {first['msg']}") from error
+
+    def write(self) -> bytes:
+        """As a file."""
+        return self.model_dump_json(indent=1, exclude_none=True).encode()
+
+    def of_chat(self, chat_id: str) -> "Recording":
+        """One chat alone, with the troubles that it went through."""
+        steps = [step for step in self.steps if getattr(step, "chat", chat_id) == chat_id]
+        return self.model_copy(update={"steps": steps})

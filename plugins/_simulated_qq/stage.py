@@ -1,0 +1,522 @@
+"""A small QQ that somebody can watch and act in: groups, people, their chats, and everything that goes wrong."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from websockets.exceptions import InvalidHandshake
+
+from plugins._simulated_qq import troubles
+from plugins._simulated_qq.client import FileHost, HandshakeRefused, NotConnected, OneBotClient
+from plugins._simulated_qq.deeds import Call, Reaction, Sent
+from plugins._simulated_qq.dialects import DIALECTS
+from plugins._simulated_qq.recording import (
+    Answered,
+    Cut,
+    Person,
+    Picture,
+    Reacted,
+    Recalled,
+    RecordedGroup,
+    Recording,
+    Said,
+    SentFile,
+    Spoke,
+    Step,
+    Storm,
+    Troubled,
+)
+from plugins._simulated_qq.transcript import Chat, Entry, Transcript
+from plugins._simulated_qq.troubles import Trouble
+from plugins._simulated_qq.world import Group, Member, Message, Segment, UploadedFile
+
+log = logging.getLogger(__name__)
+
+Frame = dict[str, Any]
+
+_RECONNECT_S = 5.0
+_HEARTBEAT_S = 30.0
+_STORM_MESSAGES = 200
+_STORM_S = 10.0
+# Contents of files that are kept for links and recordings; older ones are forgotten first.
+_KEPT_BYTES = 256 << 20
+_KEPT_STEPS = 20_000
+_CHATTER = (
+    "哈哈哈哈",
+    "收到",
+    "今天食堂排队好长",
+    "+1",
+    "谁有空帮忙占个座",
+    "这个周末去爬山吗",
+    "好的好的",
+    "刚下课，累死了",
+    "有人看昨晚的球赛没",
+    "外面下雨了，记得带伞",
+    "我先撤了",
+    "表情包已保存",
+    "明天见",
+    "懂了懂了",
+    "等等我马上到",
+)
+
+
+class Rejected(Exception):
+    """What somebody wanted to do cannot be done. `code` is for the page, which has the words."""
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        super().__init__(f"{code} {detail}".strip())
+        self.code = code
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who exists at the beginning: the bot's account, people who are in every group and friends, and the groups."""
+
+    bot: Member
+    people: Sequence[Member]
+    groups: Sequence[tuple[int, str]]
+
+
+class Stage:
+    """Plays the client of one account and keeps what people see. It is the client's observer.
+
+    `listeners` are told of everything as frames (see `docs/architecture.md`), in order. `expire_links` switches the
+    file host's trouble.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        cast: Cast,
+        *,
+        token: str | None,
+        file_host: FileHost,
+        expire_links: Callable[[bool], None],
+    ) -> None:
+        self.client = OneBotClient(
+            url,
+            self,
+            self_id=cast.bot.user_id,
+            token=token,
+            file_host=file_host,
+            heartbeat=_HEARTBEAT_S,
+        )
+        self.people = list(cast.people)
+        self.troubles: set[Trouble] = set()
+        self.listeners: set[Callable[[Frame], None]] = set()
+        self._file_host = file_host
+        self._expire_links = expire_links
+        world = self.client.world
+        world.bot = cast.bot
+        self.transcript = Transcript(world)
+        for group_id, name in cast.groups:
+            self._add_group(group_id, name, self.people)
+        for person in self.people:
+            world.add_friend(person.user_id, person.nickname)
+        self._steps: deque[Step] = deque(maxlen=_KEPT_STEPS)
+        self._began: float | None = None
+        self._files: deque[UploadedFile] = deque()
+        self._pause_s = _RECONNECT_S
+        self._work: set[asyncio.Task[None]] = set()
+
+    # -- connection ---------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Be connected, again after every cut, until cancelled."""
+        try:
+            while True:
+                try:
+                    await self.client.reconnect()
+                    self._publish(self.bot_frame())
+                    await self.client.wait_closed()
+                except (OSError, HandshakeRefused, InvalidHandshake, NotConnected) as error:
+                    log.warning("the simulated QQ could not connect: %s", error)
+                self._publish(self.bot_frame())
+                await asyncio.sleep(self._pause_s)
+                self._pause_s = _RECONNECT_S
+        finally:
+            for task in self._work:
+                task.cancel()
+            await self.client.close()
+
+    # -- what people do -----------------------------------------------------------------------------------------------
+
+    async def say(
+        self,
+        chat: Chat,
+        speaker: int,
+        text: str,
+        *,
+        at_bot: bool = False,
+        reply_to: int | None = None,
+        image: tuple[str, bytes] | None = None,
+    ) -> int:
+        """Somebody writes. Gives the message id. Raises `Rejected`."""
+        self._check(chat, speaker)
+        if not text and image is None:
+            raise Rejected("empty_message")
+        if reply_to is not None and not self._is_in(reply_to, chat):
+            raise Rejected("unknown_message")
+        segments: list[Segment] = []
+        if image is not None:
+            segments.append(self.client.image(*image))
+            self._keep(self.client.world.files[-1])
+        if text:
+            segments.append({"type": "text", "data": {"text": text}})
+        try:
+            if chat.is_group:
+                message_id = await self.client.group_message(
+                    chat.number, speaker, segments, at_bot=at_bot, reply_to=reply_to
+                )
+            else:
+                message_id = await self.client.private_message(speaker, segments, reply_to=reply_to)
+        except NotConnected as error:
+            raise Rejected("not_connected") from error
+        picture = None if image is None else Picture(name=image[0], content=image[1])
+        self._note(
+            Said(
+                at=self._now(),
+                chat=chat.id,
+                speaker=speaker,
+                text=text,
+                at_bot=at_bot,
+                reply_to=reply_to,
+                image=picture,
+                message=message_id,
+            )
+        )
+        self._show(self.client.world.messages[message_id])
+        return message_id
+
+    async def send_file(self, chat: Chat, speaker: int, name: str, content: bytes) -> int:
+        """Somebody sends a file. Gives the id of its message. Raises `Rejected`."""
+        self._check(chat, speaker)
+        try:
+            if chat.is_group:
+                file = await self.client.upload_group_file(chat.number, speaker, name, content)
+            else:
+                file = await self.client.upload_private_file(speaker, name, content)
+        except NotConnected as error:
+            raise Rejected("not_connected") from error
+        message_id = file.message_id or 0
+        self._keep(file)
+        self._note(
+            SentFile(at=self._now(), chat=chat.id, speaker=speaker, name=name, content=content, message=message_id)
+        )
+        self._show(self.client.world.messages[message_id], file)
+        return message_id
+
+    async def recall(self, message_id: int, operator: int) -> None:
+        """Somebody takes a message back: its author, or who runs the group. Raises `Rejected`."""
+        entry = self._entry(message_id)
+        if entry.recalled:
+            raise Rejected("unknown_message")
+        if not self._may_recall(entry, operator):
+            raise Rejected("recall_not_allowed")
+        try:
+            await self.client.recall(message_id, operator)
+        except NotConnected as error:
+            raise Rejected("not_connected") from error
+        self._note(Recalled(at=self._now(), chat=entry.chat.id, message=message_id, operator=operator))
+        self._hide(entry)
+
+    async def react(self, message_id: int, speaker: int, emoji: str, *, on: bool) -> None:
+        """Somebody puts an emoji on a message or takes it off. Raises `Rejected`."""
+        entry = self._entry(message_id)
+        if entry.recalled:
+            raise Rejected("unknown_message")
+        self._check(entry.chat, speaker)
+        if entry.chat.is_group:
+            try:
+                await self.client.react(speaker, message_id, emoji, on=on)
+            except NotConnected as error:
+                raise Rejected("not_connected") from error
+        self._note(Reacted(at=self._now(), chat=entry.chat.id, message=message_id, speaker=speaker, emoji=emoji, on=on))
+        self._mark(entry, speaker, emoji, on=on)
+
+    # -- troubles -----------------------------------------------------------------------------------------------------
+
+    def trouble(self, name: Trouble, *, on: bool) -> None:
+        """Begin or end a trouble."""
+        (self.troubles.add if on else self.troubles.discard)(name)
+        troubles.apply(self.troubles, self.client.faults)
+        self._expire_links("expired" in self.troubles)
+        self._note(Troubled(at=self._now(), name=name, on=on))
+        self._publish(self.troubles_frame())
+
+    async def speak(self, name: str) -> None:
+        """Play another implementation from now on, on a new connection. Raises `Rejected`."""
+        dialect = next((dialect for dialect in DIALECTS if dialect.name == name), None)
+        if dialect is None:
+            raise Rejected("bad_request", name)
+        self._note(Spoke(at=self._now(), name=name))
+        self.client.speak(dialect)
+        # `run` connects again.
+        self._pause_s = 0.0
+        await self.client.close()
+
+    async def cut(self) -> None:
+        """Cut the socket; it comes back by itself after five seconds. Raises `Rejected`."""
+        self._note(Cut(at=self._now()))
+        try:
+            await self.client.drop()
+        except NotConnected as error:
+            raise Rejected("not_connected") from error
+
+    def storm(self, chat: Chat) -> None:
+        """Everybody talks at once for ten seconds. Raises `Rejected`."""
+        if not chat.is_group:
+            raise Rejected("bad_request", chat.id)
+        self._check(chat, self.people[0].user_id)
+        self._note(Storm(at=self._now(), chat=chat.id))
+        task = asyncio.create_task(self._talk(chat), name="storm")
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    async def _talk(self, chat: Chat) -> None:
+        with suppress(NotConnected):
+            for number in range(_STORM_MESSAGES):
+                speaker = self.people[number % len(self.people)].user_id
+                text = f"{_CHATTER[number % len(_CHATTER)]} {number + 1}"
+                message_id = await self.client.group_message(chat.number, speaker, text)
+                self._show(self.client.world.messages[message_id])
+                await asyncio.sleep(_STORM_S / _STORM_MESSAGES)
+
+    # -- recordings ---------------------------------------------------------------------------------------------------
+
+    def recording(self) -> Recording:
+        """Everything since the beginning, or as far back as it is kept."""
+        world = self.client.world
+        return Recording(
+            groups=[_recorded(group, world.self_id) for group in world.groups.values()],
+            friends=[
+                Person(id=friend.user_id, name=friend.nickname, role="member") for friend in world.friends.values()
+            ],
+            steps=list(self._steps),
+        )
+
+    def admit(self, recording: Recording) -> None:
+        """Let the groups and people of a recording exist here too."""
+        for group in recording.groups:
+            self._add_group(group.id, group.name, [Member(one.id, one.name, role=one.role) for one in group.members])
+        for friend in recording.friends:
+            self.client.world.add_friend(friend.id, friend.name)
+
+    # -- frames -------------------------------------------------------------------------------------------------------
+
+    def stage_frame(self) -> Frame:
+        """Everything, for a page that has just been opened."""
+        world = self.client.world
+        chats = [
+            {
+                "id": Chat(True, group.group_id).id,
+                "kind": "group",
+                "name": group.name,
+                "members": [self._person(member) for member in group.members.values()],
+            }
+            for group in world.groups.values()
+        ]
+        chats += [
+            {
+                "id": Chat(False, friend.user_id).id,
+                "kind": "private",
+                "name": friend.nickname,
+                "members": [self._person(friend), self._person(world.bot)],
+            }
+            for friend in world.friends.values()
+        ]
+        for chat in chats:
+            entries = self.transcript.entries(Chat.parse(str(chat["id"])))
+            chat["messages"] = [self.transcript.frame(entry) for entry in entries]
+        return {
+            **self.bot_frame(),
+            "type": "stage",
+            "dialects": [dialect.name for dialect in DIALECTS],
+            "trouble_names": list(troubles.TROUBLE_NAMES),
+            "troubles": sorted(self.troubles),
+            "people": [self._person(person) for person in self.people],
+            "chats": chats,
+        }
+
+    def bot_frame(self) -> Frame:
+        """The account."""
+        bot = self.client.world.bot
+        return {
+            "type": "bot",
+            "bot": {
+                "id": str(bot.user_id),
+                "name": bot.nickname,
+                "connected": self.client.connected,
+                "dialect": self.client.dialect.name,
+            },
+        }
+
+    def troubles_frame(self) -> Frame:
+        """The troubles that are on."""
+        return {"type": "troubles", "troubles": sorted(self.troubles)}
+
+    # -- what the bot does (Observer) ---------------------------------------------------------------------------------
+
+    def called(self, call: Call) -> None:
+        """A call that will never be answered is shown at once."""
+        if self.client.faults.is_ignored(call.action):
+            self._publish(self._call_frame(call, "ignored"))
+
+    def answered(self, call: Call) -> None:
+        """Show the call."""
+        self._publish(self._call_frame(call, "ok" if (call.response or {}).get("status") == "ok" else "failed"))
+
+    def sent(self, sent: Sent) -> None:
+        """Show what the bot said."""
+        message = self.client.world.messages[sent.message_id]
+        file = None
+        if sent.content is not None:
+            file = self.client.world.files[-1]
+            file.url = self._file_host.host(file.name, file.content).url
+            self._keep(file)
+        self._note(
+            Answered(
+                at=self._now(),
+                chat=Chat.of(message).id,
+                text=sent.text,
+                reply_to=sent.reply_id,
+                message=sent.message_id,
+            )
+        )
+        self._show(message, file)
+
+    def reacted(self, reaction: Reaction) -> None:
+        """Show the bot's emoji."""
+        if entry := self.transcript.find(reaction.message_id):
+            self._mark(entry, self.client.self_id, reaction.emoji_id, on=reaction.on)
+
+    def typed(self, user_id: int) -> None:
+        """Show that the bot is typing."""
+        self._publish({"type": "typing", "chat": Chat(False, user_id).id})
+
+    def recalled(self, message: Message) -> None:
+        """Hide what the bot took back."""
+        if entry := self.transcript.find(message.message_id):
+            self._hide(entry)
+
+    def violated(self, rule: str) -> None:
+        """The bot broke the protocol: nothing that a person at the page could mend."""
+        log.error("the bot broke the protocol: %s", rule)
+
+    def failed(self, error: BaseException) -> None:
+        """The client itself failed."""
+        log.error("the simulated QQ failed", exc_info=error)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _publish(self, frame: Frame) -> None:
+        for listener in list(self.listeners):
+            listener(frame)
+
+    def _show(self, message: Message, file: UploadedFile | None = None) -> None:
+        entry = self.transcript.add(message, file)
+        self._publish({"type": "message", "message": self.transcript.frame(entry)})
+
+    def _hide(self, entry: Entry) -> None:
+        entry.recalled = True
+        self._publish({"type": "message", "message": self.transcript.frame(entry)})
+
+    def _mark(self, entry: Entry, person: int, emoji: str, *, on: bool) -> None:
+        people = entry.reactions.setdefault(emoji, set())
+        (people.add if on else people.discard)(person)
+        self._publish({"type": "message", "message": self.transcript.frame(entry)})
+
+    def _note(self, step: Step) -> None:
+        self._steps.append(step)
+
+    def _now(self) -> float:
+        present = time.monotonic()
+        if self._began is None:
+            self._began = present
+        return round(present - self._began, 3)
+
+    def _keep(self, file: UploadedFile) -> None:
+        self._files.append(file)
+        while sum(len(kept.content) for kept in self._files) > _KEPT_BYTES:
+            oldest = self._files.popleft()
+            self.client.world.drop_file(oldest)
+            steps = [step for step in self._steps if getattr(step, "content", None) is not oldest.content]
+            self._steps = deque(steps, maxlen=_KEPT_STEPS)
+
+    def _check(self, chat: Chat, speaker: int) -> None:
+        world = self.client.world
+        if chat.is_group:
+            known = chat.number in world.groups and speaker in world.groups[chat.number].members
+        else:
+            known = chat.number == speaker and speaker in world.friends
+        if not known or speaker == world.self_id:
+            raise Rejected("bad_request", chat.id)
+
+    def _entry(self, message_id: int) -> Entry:
+        entry = self.transcript.find(message_id)
+        if entry is None:
+            raise Rejected("unknown_message")
+        return entry
+
+    def _is_in(self, message_id: int, chat: Chat) -> bool:
+        entry = self.transcript.find(message_id)
+        return entry is not None and entry.chat == chat
+
+    def _may_recall(self, entry: Entry, operator: int) -> bool:
+        if operator == entry.message.user_id:
+            return operator != self.client.self_id
+        if not entry.chat.is_group:
+            return False
+        members = self.client.world.groups[entry.chat.number].members
+        rank = {"member": 0, "admin": 1, "owner": 2}
+        author = members.get(entry.message.user_id)
+        return operator in members and rank[members[operator].role] > (rank[author.role] if author else 0)
+
+    def _add_group(self, group_id: int, name: str, people: Sequence[Member]) -> None:
+        self.client.world.add_group(group_id, name)
+        for person in people:
+            if person.user_id != self.client.self_id:
+                self.client.world.add_member(group_id, person.user_id, person.nickname, role=person.role)
+
+    def _person(self, member: Member) -> dict[str, str]:
+        role = "bot" if member.user_id == self.client.self_id else member.role
+        return {"id": str(member.user_id), "name": member.card or member.nickname, "role": role}
+
+    def _call_frame(self, call: Call, status: str) -> Frame:
+        response = call.response or {}
+        return {
+            "type": "call",
+            "call": {
+                "action": call.action,
+                "chat": self._chat_of(call),
+                "status": status,
+                "retcode": response.get("retcode", 0),
+                "message": str(response.get("message", "")),
+                "milliseconds": round((time.perf_counter() - call.time) * 1000, 1),
+                "time": int(time.time()),
+            },
+        }
+
+    def _chat_of(self, call: Call) -> str:
+        params = call.params
+        with suppress(ValueError, TypeError):
+            if params.get("message_id") is not None:
+                entry = self.transcript.find(int(params["message_id"]))
+                return entry.chat.id if entry else ""
+            if params.get("user_id") and "group" not in call.action and params.get("message_type") != "group":
+                return Chat(False, int(params["user_id"])).id
+            if params.get("group_id"):
+                return Chat(True, int(params["group_id"])).id
+        return ""
+
+
+def _recorded(group: Group, self_id: int) -> RecordedGroup:
+    people = [member for member in group.members.values() if member.user_id != self_id]
+    members = [Person(id=member.user_id, name=member.card or member.nickname, role=member.role) for member in people]
+    return RecordedGroup(id=group.group_id, name=group.name, members=members)

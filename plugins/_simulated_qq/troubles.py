@@ -1,0 +1,36 @@
+"""Troubles that QQ bots meet, to be switched on and off."""
+
+from collections.abc import Set as AbstractSet
+from typing import Literal, get_args
+
+from plugins._simulated_qq.faults import ANY, Faults
+
+Trouble = Literal["slow", "timeout", "refused", "deaf", "expired"]
+TROUBLE_NAMES: tuple[Trouble, ...] = get_args(Trouble)
+_SLOW_S = 5.0
+_SENDING = (
+    "send_msg",
+    "send_group_msg",
+    "send_private_msg",
+    "send_forward_msg",
+    "send_group_forward_msg",
+    "send_private_forward_msg",
+    "upload_group_file",
+    "upload_private_file",
+)
+
+
+def apply(troubles: AbstractSet[Trouble], faults: Faults) -> None:
+    """Let exactly these go wrong in the actions. Expired links are the file host's matter."""
+    faults.restore()
+    if "slow" in troubles:
+        faults.delay(ANY, _SLOW_S)
+    # NapCat's words when QQ does not confirm a message in time: it has arrived all the same.
+    if "timeout" in troubles:
+        faults.fail(
+            *_SENDING, message="Timeout: NTEvent serviceAndMethod:NodeIKernelMsgService/sendMsg", performed=True
+        )
+    if "refused" in troubles:
+        faults.fail(*_SENDING, message="EventChecker Failed: result 120, 消息被拒绝")
+    if "deaf" in troubles:
+        faults.ignore(ANY)

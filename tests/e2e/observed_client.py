@@ -1,0 +1,164 @@
+"""The product's OneBot implementation with a notebook: everything that the bot does is kept and can be waited for."""
+
+# ruff: noqa: ASYNC109 - a timeout here is how long a test waits before it fails with what the bot did
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from plugins._simulated_qq.client import SEND_ACTIONS, FileHost, HandshakeRefused, OneBotClient
+from plugins._simulated_qq.deeds import Call, Reaction, Sent
+from plugins._simulated_qq.dialects import DIALECTS, GO_CQHTTP, LAGRANGE, LLONEBOT, NAPCAT, Dialect
+from plugins._simulated_qq.parameters import ActionRefused
+from plugins._simulated_qq.world import ForwardNode, Message, UploadedFile, World
+
+__all__ = [
+    "DIALECTS",
+    "GO_CQHTTP",
+    "LAGRANGE",
+    "LLONEBOT",
+    "NAPCAT",
+    "SEND_ACTIONS",
+    "ActionRefused",
+    "Call",
+    "Dialect",
+    "ForwardNode",
+    "HandshakeRefused",
+    "ObservedClient",
+    "Reaction",
+    "Sent",
+    "UploadedFile",
+    "World",
+]
+
+Found = TypeVar("Found")
+
+
+class Notebook:
+    """An observer that keeps everything and can wait for it."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.sents: list[Sent] = []
+        self.reactions: list[Reaction] = []
+        self.typing: list[int] = []
+        self.violations: list[str] = []
+        self.errors: list[BaseException] = []
+        self.unmatched_sent: list[Sent] = []
+        self.unmatched_calls: list[Call] = []
+        self.changed = asyncio.Event()
+
+    def called(self, call: Call) -> None:
+        self.calls.append(call)
+        self.unmatched_calls.append(call)
+        self._notify()
+
+    def answered(self, call: Call) -> None:
+        self._notify()
+
+    def sent(self, sent: Sent) -> None:
+        self.sents.append(sent)
+        self.unmatched_sent.append(sent)
+        self._notify()
+
+    def reacted(self, reaction: Reaction) -> None:
+        self.reactions.append(reaction)
+
+    def typed(self, user_id: int) -> None:
+        self.typing.append(user_id)
+
+    def recalled(self, message: Message) -> None:
+        """Told by `calls` already."""
+
+    def violated(self, rule: str) -> None:
+        self.violations.append(rule)
+
+    def failed(self, error: BaseException) -> None:
+        self.errors.append(error)
+
+    def _notify(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class ObservedClient(OneBotClient):
+    """A client that tests wait on. Leaving it fails if the client itself failed."""
+
+    def __init__(self, url: str, *, file_host: FileHost | None = None, **options: Any) -> None:
+        self.notebook = Notebook()
+        super().__init__(url, self.notebook, file_host=file_host, **options)
+
+    async def __aexit__(self, error_type: object, *others: object) -> None:
+        await super().__aexit__(error_type, *others)
+        if self.notebook.errors and error_type is None:
+            raise BaseExceptionGroup("the test client failed", self.notebook.errors)
+
+    @property
+    def sent(self) -> list[Sent]:
+        """Everything the bot made visible, oldest first."""
+        return self.notebook.sents
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every action the bot called, oldest first."""
+        return self.notebook.calls
+
+    @property
+    def violations(self) -> list[str]:
+        """What a correct bot never does."""
+        return self.notebook.violations
+
+    def called(self, action: str) -> list[Call]:
+        """All calls of one action."""
+        return [call for call in self.calls if call.action == action]
+
+    async def wait_sent(self, wanted: str | Callable[[Sent], bool] = "", timeout: float = 10.0) -> Sent:
+        """The oldest message, forward or file with this text in it, or for which the function is true.
+
+        Each is returned once: the same call again waits for the next. Fails after `timeout` seconds.
+        """
+
+        def matches(sent: Sent) -> bool:
+            return wanted in sent.text if isinstance(wanted, str) else wanted(sent)
+
+        return await self._wait(self.notebook.unmatched_sent, matches, timeout, f"no message for {wanted!r}")
+
+    async def wait_call(
+        self,
+        action: str,
+        matches: Callable[[dict[str, Any]], bool] = lambda _: True,
+        timeout: float = 10.0,
+    ) -> Call:
+        """The oldest call of this action whose params match. Each is returned once. Fails after `timeout` seconds."""
+        return await self._wait(
+            self.notebook.unmatched_calls,
+            lambda call: call.action == action and matches(call.params),
+            timeout,
+            f"no call of {action}",
+        )
+
+    async def quiet(self, seconds: float) -> None:
+        """Fail if the bot makes anything visible within `seconds` from now."""
+        before = len(self.sent)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while len(self.sent) == before:
+                    await self.notebook.changed.wait()
+        assert len(self.sent) == before, f"not quiet: {self.sent[before:]}"
+
+    async def _wait(
+        self, candidates: list[Found], matches: Callable[[Found], bool], timeout: float, failure: str
+    ) -> Found:
+        try:
+            async with asyncio.timeout(timeout):
+                while True:
+                    for index, candidate in enumerate(candidates):
+                        if matches(candidate):
+                            return candidates.pop(index)
+                    await self.notebook.changed.wait()
+        except TimeoutError:
+            state = "connected" if self.connected else f"not connected, code {self.close_code}"
+            lines = [failure + f" after {timeout} s ({state})", *(f"  sent: {sent}" for sent in self.sent[-10:])]
+            lines += [f"  call: {call}" for call in self.calls[-10:]]
+            raise AssertionError("\n".join(lines)) from None
