@@ -1,5 +1,6 @@
 # make run    set up and start the bot          make test   set up and run the tests
 # make check  style, types, import contracts    make bench  print the benchmarks of speed
+# make replay FILE=…  play a conversation that was saved on the page
 # make lock   resolve the dependencies anew     make bench-quality / check-quality  quality of retrieval (slow)
 PYTHON ?= python3
 VENV := .venv
@@ -10,10 +11,13 @@ QUALITY_DATA ?= data/quality
 QUALITY = $(BIN)/python -m benchmarks.quality --labels $(QUALITY_DATA)/huixiangdou/labels_dev.jsonl \
 	--corpus $(QUALITY_DATA)/huixiangdou/corpus.tar.gz --reading $(QUALITY_DATA)/cmrc2018/dev_half.jsonl
 
-.PHONY: run test check bench bench-quality check-quality lock clean
+.PHONY: run replay test check bench bench-quality check-quality lock clean
 
 run: $(VENV)/.installed
 	$(BIN)/python bot.py
+
+replay: $(VENV)/.installed
+	$(BIN)/python scripts/replay.py "$(FILE)"
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest

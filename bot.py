@@ -59,7 +59,7 @@ def main() -> int:
     # After a clean stop uvicorn raises the signal again, which would then end the process as if it had been killed.
     signal.signal(signal.SIGTERM, _do_nothing)
     # A frozen client frees its slot after about ten seconds; a file in base64 may be one large frame.
-    nonebot.run(ws_max_size=64 << 20, ws_ping_interval=5, ws_ping_timeout=5)
+    nonebot.run(ws_max_size=64 << 20, ws_ping_interval=5, ws_ping_timeout=5, access_log=False)
     return 0
 
 
@@ -104,12 +104,13 @@ def _load(settings: "Settings") -> None:
         qunzhi=settings,
     )
     _keep_messages_out_of_the_log(settings.log_level)
-    ours = logging.getLogger("services")
-    ours.addHandler(LoguruHandler())
-    ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)
-    ours.propagate = False
+    for name in ("services", "plugins"):
+        ours = logging.getLogger(name)
+        ours.addHandler(LoguruHandler())
+        ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)
+        ours.propagate = False
     nonebot.get_driver().register_adapter(Adapter)
-    wanted = {path.stem for path in Path("plugins").glob("[!_]*.py")}
+    wanted = {path.stem for path in (*Path("plugins").glob("[!_]*.py"), *Path("plugins").glob("[!_]*/"))}
     loaded = {plugin.name for plugin in nonebot.load_plugins("plugins")}
     if missing := sorted(wanted - loaded):
         raise SettingsError(f"插件 {'、'.join(missing)} 没有加载成功，原因见上面的日志。")

@@ -66,14 +66,21 @@ class _Lane:
     free_at: float = 0.0
 
 
+@dataclass(slots=True)
+class _Account:
+    """When an account sent in the last minute: QQ watches each account for itself."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    sent: deque[float] = field(default_factory=deque[float])
+
+
 class Outbox:
     """Sends, in turn for each chat. Nothing is dropped: who has to wait, waits."""
 
     def __init__(self, pace: SendSettings) -> None:
         self._pace = pace
         self._lanes: dict[Chat, _Lane] = {}
-        self._sent: deque[float] = deque()
-        self._all = asyncio.Lock()
+        self._accounts: dict[str, _Account] = {}
         self._connected = asyncio.Condition()
         self.waiting = 0
 
@@ -201,12 +208,14 @@ class Outbox:
         if chat.is_group and self._pace.group_interval_s:
             await asyncio.sleep(max(0.0, lane.free_at - time.monotonic()))
         if self._pace.per_minute:
-            async with self._all:
-                while self._sent and self._sent[0] <= time.monotonic() - _MINUTE_S:
-                    self._sent.popleft()
-                if len(self._sent) >= self._pace.per_minute:
-                    await asyncio.sleep(max(0.0, self._sent.popleft() + _MINUTE_S - time.monotonic()))
-                self._sent.append(time.monotonic())
+            account = self._accounts.setdefault(chat.self_id, _Account())
+            async with account.lock:
+                sent = account.sent
+                while sent and sent[0] <= time.monotonic() - _MINUTE_S:
+                    sent.popleft()
+                if len(sent) >= self._pace.per_minute:
+                    await asyncio.sleep(max(0.0, sent.popleft() + _MINUTE_S - time.monotonic()))
+                sent.append(time.monotonic())
         lane.free_at = time.monotonic() + self._pace.group_interval_s
 
 

@@ -194,7 +194,14 @@ class SendSettings(Section):
     """The outgoing pace: messages wait their turn, none is dropped."""
 
     group_interval_s: float = Field(1.5, ge=0, le=60, description="同一个群两条消息至少隔几秒，0 为不限")
-    per_minute: int = Field(20, ge=0, le=600, description="所有群合计每分钟最多发几条，0 为不限")
+    per_minute: int = Field(20, ge=0, le=600, description="一个账号在所有群合计每分钟最多发几条，0 为不限")
+
+
+class SandboxSettings(Section):
+    """The local page that plays a QQ group, for trying the bot without QQ."""
+
+    enabled: bool | None = Field(None, description="本机试用网页：true 开，false 关；留空则只在 HOST 是本机地址时打开")
+    token: SecretStr = Field(SecretStr(""), description="打开试用网页要输入的口令；HOST 不是本机地址时必填才能打开")
 
 
 class Settings(Section):
@@ -220,15 +227,30 @@ class Settings(Section):
     proactive: ProactiveSettings = ProactiveSettings.model_construct()
     memory: MemorySettings = MemorySettings.model_construct()
     send: SendSettings = SendSettings.model_construct()
+    sandbox: SandboxSettings = SandboxSettings.model_construct()
 
     @model_validator(mode="after")
     def _public_address_needs_token(self) -> "Settings":
         if not _is_loopback(self.host) and not self.onebot_access_token.get_secret_value():
             raise ValueError("HOST 不是本机地址，必须填 ONEBOT_ACCESS_TOKEN，否则任何人都能冒充管理员")
+        if self.sandbox_enabled and not _is_loopback(self.host) and not self.sandbox.token.get_secret_value():
+            raise ValueError("HOST 不是本机地址，打开试用网页必须填 SANDBOX__TOKEN，否则任何人都能冒充群主")
         not_numbers = [item for item in self.superusers if not item.isdigit()]
         if not_numbers:
             raise ValueError(f"SUPERUSERS 要填 QQ 号，不能是 {'、'.join(not_numbers)}")
         return self
+
+    @property
+    def sandbox_enabled(self) -> bool:
+        """Whether the local page is served."""
+        return _is_loopback(self.host) if self.sandbox.enabled is None else self.sandbox.enabled
+
+    @property
+    def local_address(self) -> str:
+        """`host:port` at which programs on this machine reach the bot."""
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not listened on
+        host = everywhere.get(self.host, self.host)
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -203,13 +203,18 @@ class KnowledgeService:
             documents=totals.documents,
             chunks=totals.chunks,
             size=totals.size,
-            progress=self._progress(collection),
+            progress=self.progress(collection),
             indexed_chunks=count.lexical if count else None,
             indexed_vectors=count.dense if count else None,
             stale=totals.stale,
             embedding=embedding.description,
             degraded=embedding.degraded,
         )
+
+    def progress(self, collection: str) -> tuple[Progress, ...]:
+        """The documents of one knowledge base that are being built or wait for it, by name."""
+        found = [build.progress for build in self._builds.values() if build.progress.collection == collection]
+        return tuple(sorted(found, key=lambda progress: progress.name))
 
     async def documents(self, collection: str, page: int, page_size: int) -> tuple[list[DocumentEntry], int]:
         """One page of the list, counted from 1, and the number of documents in all."""
@@ -292,10 +297,6 @@ class KnowledgeService:
         if not registration.created:
             await self._files.remove(stored_name)
         return registration.document, registration.created
-
-    def _progress(self, collection: str) -> tuple[Progress, ...]:
-        found = [build.progress for build in self._builds.values() if build.progress.collection == collection]
-        return tuple(sorted(found, key=lambda progress: progress.name))
 
     def _start_build(self, document: DocumentRecord) -> _Build:
         task = asyncio.create_task(self._build(document), name=f"build-{document.id}")

@@ -1,5 +1,7 @@
 """Fixtures that start the real bot and play everything around it: QQ, its file host, and the language model."""
 
+import os
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,8 +18,11 @@ from tests.e2e.observed_client import NAPCAT, Dialect, ObservedClient
 class BotFactory:
     """Starts bots that end with the test. Two bots of one test have directories of their own."""
 
-    def __init__(self, stack: AsyncExitStack, directory: Path, model_server: ModelServer) -> None:
+    def __init__(
+        self, stack: AsyncExitStack, directory: Path, model_server: ModelServer, converted_models: Path
+    ) -> None:
         self._stack = stack
+        self._converted_models = converted_models
         self._directory = directory
         self._model_server = model_server
         self._count = 0
@@ -37,11 +42,19 @@ class BotFactory:
             "SEND__PER_MINUTE": "0",
         }
         directory = self._directory / f"bot{self._count}"
+        for model in self._converted_models.iterdir():
+            (directory / "data" / "models").mkdir(parents=True, exist_ok=True)
+            os.link(model, directory / "data" / "models" / model.name)
         return BotProcess(directory, environment | settings, script=script)
 
     async def __call__(self, *, script: Path | None = None, **settings: str | None) -> BotProcess:
         """A running bot. The test fails if it ends by itself."""
-        return await self._stack.enter_async_context(self.create(script=script, **settings))
+        bot = await self._stack.enter_async_context(self.create(script=script, **settings))
+        # What the first bot converted is the same for all: two seconds of computing each.
+        for model in (bot.data_directory / "models").glob("*.onnx"):
+            if not (self._converted_models / model.name).exists():
+                shutil.copy(model, self._converted_models)
+        return bot
 
 
 class ClientFactory:
@@ -76,10 +89,15 @@ async def model_server() -> AsyncIterator[ModelServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def converted_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
 @pytest.fixture
-async def bot_factory(tmp_path: Path, model_server: ModelServer) -> AsyncIterator[BotFactory]:
+async def bot_factory(tmp_path: Path, model_server: ModelServer, converted_models: Path) -> AsyncIterator[BotFactory]:
     async with AsyncExitStack() as stack:
-        yield BotFactory(stack, tmp_path, model_server)
+        yield BotFactory(stack, tmp_path, model_server, converted_models)
 
 
 @pytest.fixture

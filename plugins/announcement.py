@@ -1,0 +1,60 @@
+"""What the operator reads in the terminal once the bot can be reached: where, with what, from what."""
+
+import asyncio
+
+from nonebot import get_driver, logger
+from nonebot.plugin import PluginMetadata
+
+from plugins._depends import services, settings
+
+__plugin_meta__ = PluginMetadata("启动提示", "在终端写明地址、令牌、模型和目录", "自动生效", type="application")
+
+_driver = get_driver()
+_waiting: set[asyncio.Task[None]] = set()
+
+
+@_driver.on_startup
+async def _begin() -> None:
+    # The server accepts connections only after all of the start-up is done.
+    _waiting.add(asyncio.create_task(_announce(), name="announcement"))
+
+
+@_driver.on_shutdown
+async def _end() -> None:
+    for task in _waiting:
+        task.cancel()
+
+
+async def _announce() -> None:
+    host, _, port = settings().local_address.rpartition(":")
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+        except OSError:
+            await asyncio.sleep(0.05)
+        else:
+            writer.close()
+            break
+    logger.opt(raw=True).info(announcement())
+
+
+def announcement() -> str:
+    """The block, ending with a line break."""
+    given = settings()
+    has_token = bool(given.onebot_access_token.get_secret_value())
+    token = "已设置令牌" if has_token else "没有设置令牌，只接受本机的连接"
+    page = f"http://{given.local_address}/" if given.sandbox_enabled else "没有打开（SANDBOX__ENABLED）"
+    if given.sandbox_enabled and given.sandbox.token.get_secret_value():
+        page += "（要输入 SANDBOX__TOKEN）"
+    model = services().model_name or "没有配置，逐字摘录原文（LLM__API_KEY）"
+    lines = (
+        ("试用网页", page),
+        ("接入地址", f"ws://{given.local_address}/onebot/v11/ws（{token}）"),
+        ("大模型", model),
+        ("向量模型", services().embedding.description),
+        ("数据目录", str(given.data_dir.resolve())),
+    )
+    rule = "─" * 64
+    # A label is as wide as its characters, each two columns.
+    body = "\n".join(f"  {label}{'　' * (6 - len(label.replace(' ', '')))}{value}" for label, value in lines)
+    return f"{rule}\n  群知已启动，按 Ctrl-C 停止\n{body}\n{rule}\n"

@@ -1,0 +1,57 @@
+"""A page at the bot's own address that plays a QQ group, so that the bot can be tried without QQ.
+
+It is a client like any other: it connects to the reverse WebSocket with an account of its own, and nothing else of the
+bot knows that it is there.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from fastapi import FastAPI
+from nonebot import get_driver
+from nonebot.drivers import ASGIMixin
+from nonebot.plugin import PluginMetadata
+
+from plugins._depends import settings
+from plugins._simulated_qq.stage import Stage
+from plugins.sandbox.hub import Hub
+from plugins.sandbox.media import MediaHost
+from plugins.sandbox.site import Site
+from plugins.sandbox.story import CAST
+
+__plugin_meta__ = PluginMetadata("试用网页", "不连 QQ 也能试", "用浏览器打开机器人的地址", type="application")
+
+_driver = get_driver()
+_stack = AsyncExitStack()
+
+
+@_driver.on_startup
+async def _open() -> None:
+    given = settings()
+    if not given.sandbox_enabled:
+        return
+    if not isinstance(_driver, ASGIMixin):
+        raise TypeError("the page needs a driver that serves")
+    app: FastAPI = _driver.server_app
+    media = MediaHost(f"http://{given.local_address}")
+    stage = Stage(
+        f"ws://{given.local_address}/onebot/v11/ws",
+        CAST,
+        token=given.onebot_access_token.get_secret_value() or None,
+        file_host=media,
+        expire_links=media.expire_links,
+    )
+    # Somewhat larger files than the bot takes can be sent, to see what it says of them.
+    site = Site(
+        Hub(stage), media, given.sandbox.token.get_secret_value(), min(2 * given.knowledge.max_file_mb, 256) << 20
+    )
+    app.mount("/", site.application)
+    playing = asyncio.create_task(stage.run(), name="simulated-qq")
+    _stack.push_async_callback(asyncio.wait, {playing})
+    _stack.callback(playing.cancel)
+    _stack.push_async_callback(site.close)
+
+
+@_driver.on_shutdown
+async def _close() -> None:
+    await _stack.aclose()

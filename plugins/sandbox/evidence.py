@@ -1,0 +1,132 @@
+"""What the bot knows and why it answered as it did, as frames for the page."""
+
+from typing import Any
+
+from plugins._depends import services
+from plugins._retrieval_report import place
+from plugins._simulated_qq.stage import Frame
+from plugins._simulated_qq.transcript import Chat
+from services.answering.models import Answer
+from services.answering.trace import AnswerTrace
+from services.knowledge.models import DocumentEntry
+from services.retrieval.models import Candidate, Question, Reference
+from services.retrieval.query import build_query
+from services.retrieval.timing import StageTime
+from services.session import Collection, KnowledgeScope
+
+_SHOWN_CANDIDATES = 12
+_SHOWN_DOCUMENTS = 200
+
+
+def collection_of(chat: Chat) -> Collection:
+    """The knowledge base of a chat itself."""
+    scope = services().settings.knowledge.scope
+    return Collection.of_group(chat.number, scope) if chat.is_group else Collection.of_private(chat.number, scope)
+
+
+async def knowledge_frame(chat: Chat, names: dict[int, str]) -> Frame:
+    """The documents of a chat and the state of its knowledge base. `names` are people by QQ number."""
+    knowledge = services().knowledge
+    collection = collection_of(chat).name
+    status = await knowledge.status(collection)
+    entries, total = await knowledge.documents(collection, 1, _SHOWN_DOCUMENTS)
+    return {
+        "type": "knowledge",
+        "chat": chat.id,
+        "knowledge": {
+            "documents": [_document(entry, names) for entry in entries],
+            "total": total,
+            "chunks": status.chunks,
+            "size": status.size,
+            "indexed_chunks": status.indexed_chunks,
+            "indexed_vectors": status.indexed_vectors,
+            "stale": status.stale,
+            "progress": progress(chat),
+            "embedding": status.embedding,
+            "degraded": status.degraded,
+            "shared": services().settings.knowledge.scope is KnowledgeScope.GLOBAL,
+        },
+    }
+
+
+def progress(chat: Chat) -> list[dict[str, Any]]:
+    """What is being taken in for a chat."""
+    found = services().knowledge.progress(collection_of(chat).name)
+    return [{"name": item.name, "done": item.done, "total": item.total} for item in found]
+
+
+def _document(entry: DocumentEntry, names: dict[int, str]) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "name": entry.name,
+        "version": entry.version,
+        "chunks": entry.chunks,
+        "size": entry.size,
+        "uploader": names.get(entry.uploader_id, str(entry.uploader_id)),
+        "time": int(entry.uploaded_at.timestamp()),
+        "state": "ready" if entry.ready else "building",
+    }
+
+
+def answer_frame(chat_id: str, message_id: str, trace: AnswerTrace, reply_s: float) -> Frame:
+    """Everything that an answer rests on. `reply_s`: seconds from question to reply, waiting for its turn included."""
+    retrieval = trace.retrieval
+    asked = trace.question
+    times = [*trace.times, StageTime("reply", reply_s)]
+    return {
+        "type": "answer",
+        "chat": chat_id,
+        "message": message_id,
+        "answer": {
+            "question": asked.text,
+            "previous": asked.previous,
+            "quoted": asked.quoted,
+            "searched": build_query(Question(asked.text, asked.quoted)).text,
+            "expansions": list(retrieval.expansions) if retrieval else [],
+            "kind": trace.answer.kind.value,
+            "status": retrieval.status.value if retrieval else "failed",
+            "threshold": retrieval.threshold if retrieval else 0.0,
+            "chunk_count": retrieval.chunk_count if retrieval else 0,
+            "warning": trace.answer.notice or (retrieval.warning if retrieval else trace.answer.text),
+            "counts": {
+                "recall": retrieval.metrics.recall_count if retrieval else 0,
+                "rerank": retrieval.metrics.rerank_count if retrieval else 0,
+                "approved": retrieval.metrics.approved_count if retrieval else 0,
+            },
+            "candidates": [_candidate(item) for item in retrieval.candidates[:_SHOWN_CANDIDATES]] if retrieval else [],
+            "references": [_reference(item, trace.answer) for item in retrieval.references] if retrieval else [],
+            "model": trace.model,
+            "timings": [{"stage": time.stage, "milliseconds": round(time.seconds * 1000, 1)} for time in times],
+        },
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "place": place(candidate),
+        "text": candidate.hit.chunk.text,
+        "matched": sorted(candidate.hit.matched),
+        "cosine": candidate.hit.cosine,
+        "coverage": candidate.coverage,
+        "fused": candidate.fused,
+        "score": candidate.rerank_score,
+        "verdict": candidate.verdict.value,
+    }
+
+
+def _reference(reference: Reference, answer: Answer) -> dict[str, Any]:
+    passage = (reference.build_id, reference.first_ordinal, reference.last_ordinal)
+    cited = (
+        source.number
+        for source in answer.sources
+        if (source.build_id, source.first_ordinal, source.last_ordinal) == passage
+    )
+    return {
+        # An answer numbers what it cites anew; None where it does not cite it.
+        "cited_as": next(cited, None),
+        "number": reference.number,
+        "place": reference.place,
+        "version": reference.version,
+        "text": reference.text,
+        "score": reference.score,
+    }

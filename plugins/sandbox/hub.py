@@ -1,0 +1,96 @@
+"""All open pages, and what they are told: the stage's frames, and for every answer what it rests on."""
+
+import asyncio
+from collections import OrderedDict, deque
+
+from plugins._depends import services
+from plugins._simulated_qq.stage import Frame, Stage
+from plugins._simulated_qq.transcript import Entry
+from plugins._simulated_qq.world import text_of
+from plugins.sandbox.evidence import answer_frame
+from plugins.sandbox.story import QUESTIONS, SAMPLES
+from services.answering.trace import AnswerTrace
+from services.session import Session
+
+_KEPT_ANSWERS = 50
+# A page that lags this far behind is better off with the whole stage anew.
+_QUEUED_FRAMES = 5000
+
+
+class Hub:
+    """Passes frames on. A subscription is a queue that ends with None when its page is too slow."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._queues: set[asyncio.Queue[Frame | None]] = set()
+        self._answers: OrderedDict[str, Frame] = OrderedDict()
+        self._shown: deque[AnswerTrace] = deque(maxlen=200)
+        stage.listeners.add(self._listen)
+
+    def subscribe(self) -> asyncio.Queue[Frame | None]:
+        """A new page: first everything as it is, then whatever happens."""
+        queue: asyncio.Queue[Frame | None] = asyncio.Queue()
+        queue.put_nowait(self._stage_frame())
+        for frame in self._answers.values():
+            queue.put_nowait(frame)
+        self._queues.add(queue)
+        return queue
+
+    def unsubscribe(self, queue: asyncio.Queue[Frame | None]) -> None:
+        """The page is gone."""
+        self._queues.discard(queue)
+
+    def publish(self, frame: Frame) -> None:
+        """Tell every page."""
+        for queue in list(self._queues):
+            queue.put_nowait(frame)
+            if queue.qsize() > _QUEUED_FRAMES:
+                self._queues.discard(queue)
+                queue.put_nowait(None)
+
+    def publish_stage(self) -> None:
+        """Tell every page everything anew, after groups or people came."""
+        self.publish(self._stage_frame())
+
+    def _stage_frame(self) -> Frame:
+        return {
+            **self.stage.stage_frame(),
+            "model": services().model_name,
+            "samples": [{"name": path.name, "size": path.stat().st_size} for path in SAMPLES],
+            "questions": list(QUESTIONS),
+        }
+
+    def _listen(self, frame: Frame) -> None:
+        self.publish(frame)
+        if frame["type"] != "message" or frame["message"]["sender"] != str(self.stage.client.self_id):
+            return
+        message_id = frame["message"]["id"]
+        reply = self.stage.transcript.find(int(message_id))
+        asked = None if reply is None else self._quoted(reply)
+        if message_id in self._answers or reply is None or asked is None or (trace := self._trace(asked)) is None:
+            return
+        self._shown.append(trace)
+        answer = answer_frame(reply.chat.id, message_id, trace, reply.message.emitted - asked.message.emitted)
+        self._answers[message_id] = answer
+        if len(self._answers) > _KEPT_ANSWERS:
+            self._answers.popitem(last=False)
+        self.publish(answer)
+
+    def _quoted(self, reply: Entry) -> Entry | None:
+        ids = (segment["data"]["id"] for segment in reply.message.segments if segment["type"] == "reply")
+        quoted = next(ids, None)
+        return None if quoted is None else self.stage.transcript.find(int(quoted))
+
+    def _trace(self, asked: Entry) -> AnswerTrace | None:
+        """How the answer to a message came about: the oldest one that fits and is not shown yet."""
+        given = services().settings
+        session = Session(asked.message.group_id, asked.message.user_id)
+        traces = services().answering.traces
+        text = text_of(asked.message.segments).strip()
+        candidates = [
+            *traces.of_session(session.session_id(given.session.scope)),
+            *traces.unasked(session.collection(given.knowledge.scope).name),
+        ]
+        # The question is what was said without the @, the nickname or the command before it.
+        fitting = (trace for trace in candidates if text.endswith(trace.question.text))
+        return next((trace for trace in fitting if not any(trace is shown for shown in self._shown)), None)

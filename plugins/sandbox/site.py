@@ -1,0 +1,195 @@
+"""The page's addresses."""
+
+import asyncio
+import logging
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+from starlette.websockets import WebSocket
+
+from plugins._simulated_qq.player import Player, Replayed
+from plugins._simulated_qq.recording import Answered, BadRecording, Recording
+from plugins._simulated_qq.stage import Rejected
+from plugins._simulated_qq.transcript import Chat
+from plugins.sandbox.channel import Channel
+from plugins.sandbox.guard import LOGIN_PATH, Guard
+from plugins.sandbox.hub import Hub
+from plugins.sandbox.media import PATH, MediaHost, image_type
+
+log = logging.getLogger(__name__)
+
+_STATIC = Path(__file__).parent / "static"
+_WRONG_TOKEN_PAUSE_S = 1.0
+_MAX_IMAGE_BYTES = 20 << 20
+_MAX_RECORDING_BYTES = 384 << 20
+_MAX_LOGIN_BYTES = 4096
+_STATUS = {"file_too_large": 413, "not_connected": 503, "busy": 409}
+
+
+class Site:
+    """The page as one application. An empty `token` admits this machine only; `max_file_bytes` bounds uploads."""
+
+    def __init__(self, hub: Hub, media: MediaHost, token: str, max_file_bytes: int) -> None:
+        self._hub = hub
+        self._max_file_bytes = max_file_bytes
+        self._replay: asyncio.Task[None] | None = None
+        routes = [
+            Route("/", self._index),
+            Mount("/sandbox/static", StaticFiles(directory=_STATIC)),
+            Route(f"{PATH}{{key}}", media.serve),
+            WebSocketRoute("/sandbox/ws", self._channel),
+            Route("/sandbox/files", self._upload_file, methods=["POST"]),
+            Route("/sandbox/images", self._upload_image, methods=["POST"]),
+            Route("/sandbox/recording", self._recording),
+            Route("/sandbox/replay", self._start_replay, methods=["POST"]),
+            Route(LOGIN_PATH, self._log_in, methods=["POST"]),
+        ]
+        self._guard = Guard(Starlette(routes=routes, exception_handlers={Rejected: _rejected}), token)
+
+    @property
+    def application(self) -> ASGIApp:
+        """What to mount."""
+        return self._guard
+
+    async def close(self) -> None:
+        """Stop a replay that is under way."""
+        if self._replay is not None:
+            self._replay.cancel()
+            await asyncio.gather(self._replay, return_exceptions=True)
+
+    async def _index(self, request: Request) -> Response:
+        if not self._guard.knows(request.headers):
+            return FileResponse(_STATIC / "login.html", 401)
+        return FileResponse(_STATIC / "index.html")
+
+    async def _log_in(self, request: Request) -> Response:
+        fields = parse_qs((await _body(request, _MAX_LOGIN_BYTES)).decode("utf-8", "replace"))
+        cookie = self._guard.admit("".join(fields.get("token", [])))
+        if cookie is None:
+            await asyncio.sleep(_WRONG_TOKEN_PAUSE_S)
+            return RedirectResponse("/?wrong=1", 303)
+        response = RedirectResponse("/", 303)
+        response.set_cookie(Guard.COOKIE, cookie, httponly=True, samesite="lax")
+        return response
+
+    async def _channel(self, socket: WebSocket) -> None:
+        await Channel(socket, self._hub).run()
+
+    async def _upload_file(self, request: Request) -> Response:
+        chat, speaker = _place(request)
+        name = _name(request)
+        content = await _body(request, self._max_file_bytes)
+        if not content:
+            raise Rejected("empty_file", name)
+        await self._hub.stage.send_file(chat, speaker, name, content)
+        return Response(status_code=204)
+
+    async def _upload_image(self, request: Request) -> Response:
+        chat, speaker = _place(request)
+        content = await _body(request, _MAX_IMAGE_BYTES)
+        if not image_type(content):
+            raise Rejected("bad_image", _name(request))
+        given = request.query_params
+        reply_to = given.get("reply_to", "")
+        await self._hub.stage.say(
+            chat,
+            speaker,
+            given.get("text", ""),
+            at_bot=given.get("at") == "1",
+            reply_to=_number(reply_to) if reply_to else None,
+            image=(_name(request), content),
+        )
+        return Response(status_code=204)
+
+    async def _recording(self, request: Request) -> Response:
+        recording = self._hub.stage.recording()
+        if chat := request.query_params.get("chat"):
+            recording = recording.of_chat(chat)
+        content = await asyncio.to_thread(recording.write)
+        disposition = 'attachment; filename="qunzhi-conversation.json"'
+        return Response(content, media_type="application/json", headers={"content-disposition": disposition})
+
+    async def _start_replay(self, request: Request) -> Response:
+        content = await _body(request, _MAX_RECORDING_BYTES)
+        try:
+            recording = await asyncio.to_thread(Recording.read, content)
+        except BadRecording as error:
+            raise Rejected("bad_recording", str(error)) from error
+        if self._replay is not None and not self._replay.done():
+            raise Rejected("busy")
+        self._replay = asyncio.create_task(self._play(recording), name="replay")
+        return Response(status_code=202)
+
+    async def _play(self, recording: Recording) -> None:
+        total = len(recording.steps)
+
+        def report(number: int, replayed: Replayed) -> None:
+            step = replayed.step
+            self._hub.publish(
+                {
+                    "type": "replay",
+                    "step": number,
+                    "of": total,
+                    "running": True,
+                    "kind": step.kind,
+                    "chat": getattr(step, "chat", ""),
+                    "recorded": step.text if isinstance(step, Answered) else None,
+                    "said": replayed.said,
+                    "problem": replayed.problem,
+                    "as_recorded": replayed.as_recorded,
+                }
+            )
+
+        player = Player(self._hub.stage, recording)
+        try:
+            player.admit()
+            self._hub.publish_stage()
+            await player.play(report)
+        except Exception:
+            log.exception("the replay broke off")
+            raise
+        finally:
+            self._hub.publish({"type": "replay", "step": total, "of": total, "running": False})
+
+
+def _rejected(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, Rejected):
+        raise error
+    return JSONResponse({"code": error.code, "detail": error.detail}, _STATUS.get(error.code, 400))
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > limit:
+            raise Rejected("file_too_large", f"{limit >> 20} MB")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _place(request: Request) -> tuple[Chat, int]:
+    try:
+        return Chat.parse(request.query_params.get("chat", "")), _number(request.query_params.get("speaker", ""))
+    except ValueError as error:
+        raise Rejected("bad_request", str(error)) from error
+
+
+def _name(request: Request) -> str:
+    """A file name as QQ would pass it on: one line, no path."""
+    name = request.query_params.get("name", "").replace("\\", "/").rpartition("/")[2]
+    return "".join(character for character in name if character.isprintable())[:200] or "file"
+
+
+def _number(text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
+        raise Rejected("bad_request", text[:40])
+    return int(text)

@@ -1,0 +1,35 @@
+"""What a first visitor finds: people, groups, three documents and five questions."""
+
+from pathlib import Path
+
+from plugins._simulated_qq.stage import Cast
+from plugins._simulated_qq.world import Member
+
+# Longer than any QQ number: no real account or group can share a knowledge base or a memory with the page.
+BOT_ID = 900_000_000_000
+CAST = Cast(
+    bot=Member(BOT_ID, "群知"),
+    people=(
+        Member(BOT_ID + 1, "周老师", role="owner"),
+        Member(BOT_ID + 2, "陈助教", role="admin"),
+        Member(BOT_ID + 3, "小林", role="member"),
+        Member(BOT_ID + 4, "阿明", role="member"),
+    ),
+    groups=(
+        (BOT_ID + 101, "高等数学课程群"),
+        (BOT_ID + 102, "青禾读书社"),
+        (BOT_ID + 103, "开源项目交流群"),
+    ),
+)
+SAMPLES = tuple(
+    Path(__file__).parent / "samples" / name
+    for name in ("高等数学课程说明.pdf", "社团经费报销办法.docx", "机房使用常见问题.md")
+)
+# The last one is answered by none of the documents: the bot says so.
+QUESTIONS = (
+    "期中考试在第几周？",
+    "缺课几次不能参加期末考试？",
+    "活动结束后多少天内要报销？",
+    "机房周末几点关门？",
+    "校车几点发车？",
+)
