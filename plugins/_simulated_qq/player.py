@@ -133,7 +133,9 @@ class Player:
                 raise AssertionError("answers are waited for")
 
     async def _wait_for_answer(self, step: Answered) -> Replayed:
-        for wait_s, fits in ((self._answer_wait_s, self._is_the_answer), (0.0, self._may_be_the_answer)):
+        # Other words than then are taken for the answer only after those of then had their time.
+        first_s = self._answer_wait_s / 3
+        for wait_s, fits in ((first_s, self._is_the_answer), (self._answer_wait_s - first_s, self._may_be_the_answer)):
             try:
                 async with asyncio.timeout(wait_s):
                     while (answer := self._take(step, fits)) is None:
@@ -160,7 +162,7 @@ class Player:
         return quoted is None and _without_figures(text_of(answer["parts"])) == _without_figures(step.text)
 
     def _may_be_the_answer(self, step: Answered, answer: Frame) -> bool:
-        return step.reply_to is None and _quoted(answer) is None
+        return self._is_the_answer(step, answer) or (step.reply_to is None and _quoted(answer) is None)
 
     async def _connected(self) -> None:
         try:

@@ -42,9 +42,8 @@ async def _open() -> None:
         expire_links=media.expire_links,
     )
     # Somewhat larger files than the bot takes can be sent, to see what it says of them.
-    site = Site(
-        Hub(stage), media, given.sandbox.token.get_secret_value(), min(2 * given.knowledge.max_file_mb, 256) << 20
-    )
+    max_file_bytes = min(2 * given.knowledge.max_file_mb, 256) << 20
+    site = Site(Hub(stage, max_file_bytes), media, given.sandbox.token.get_secret_value(), max_file_bytes)
     app.mount("/", site.application)
     playing = asyncio.create_task(stage.run(), name="simulated-qq")
     _stack.push_async_callback(asyncio.wait, {playing})

@@ -20,8 +20,9 @@ _QUEUED_FRAMES = 5000
 class Hub:
     """Passes frames on. A subscription is a queue that ends with None when its page is too slow."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, max_file_bytes: int) -> None:
         self.stage = stage
+        self._max_file_bytes = max_file_bytes
         self._queues: set[asyncio.Queue[Frame | None]] = set()
         self._answers: OrderedDict[str, Frame] = OrderedDict()
         self._shown: deque[AnswerTrace] = deque(maxlen=200)
@@ -58,6 +59,7 @@ class Hub:
             "model": services().model_name,
             "samples": [{"name": path.name, "size": path.stat().st_size} for path in SAMPLES],
             "questions": list(QUESTIONS),
+            "limits": {"file_bytes": self._max_file_bytes},
         }
 
     def _listen(self, frame: Frame) -> None:

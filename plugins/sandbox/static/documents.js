@@ -1,0 +1,73 @@
+/** The documents of the open chat, as they are taken in. */
+
+import { pure, usePage } from "./context.js";
+import { sizeText, timeText } from "./formats.js";
+import { html } from "./vendor/preact.js";
+
+export const DocumentsPanel = pure(function DocumentsPanel({ knowledge }) {
+  const { words } = usePage();
+  if (!knowledge) {
+    return html`<p class="empty">${words.loading}</p>`;
+  }
+  const progress = new Map(knowledge.progress.map((entry) => [entry.name, entry]));
+  const listed = new Set(knowledge.documents.map((document) => document.name));
+  const coming = knowledge.progress.filter((entry) => !listed.has(entry.name));
+  const rows = [
+    ...coming.map(({ name }) => ({ name, state: "building" })),
+    ...knowledge.documents,
+  ];
+  return html`
+    ${knowledge.degraded && html`<p class="warning">${knowledge.degraded}</p>`}
+    ${knowledge.stale > 0 && html`<p class="warning">${words.stale(knowledge.stale)}</p>`}
+    ${rows.length === 0
+      ? html`<p class="empty">${words.documents_none}</p>`
+      : html`<p class="totals">
+            ${words.documents_total(knowledge.total, knowledge.chunks, sizeText(knowledge.size))}
+            ${knowledge.shared && html`<span class="tag">${words.shared}</span>`}
+          </p>
+          <ul class="documents">
+            ${rows.map((entry) => html`<${Document} key=${entry.number ?? entry.name} document=${entry} progress=${progress.get(entry.name)} />`)}
+          </ul>`}
+    <${Indexes} knowledge=${knowledge} />
+  `;
+});
+
+function Document({ document, progress }) {
+  const { words } = usePage();
+  const building = document.state === "building" || progress !== undefined;
+  const facts = [
+    document.version > 1 && words.version(document.version),
+    document.chunks > 0 && words.chunks(document.chunks),
+    document.size > 0 && sizeText(document.size),
+    document.uploader,
+    document.time > 0 && timeText(document.time, words),
+  ].filter(Boolean);
+  return html`<li class="document" data-document-name=${document.name}>
+    <p class="document-head">
+      ${document.number > 0 && html`<span class="number">${document.number}</span>`}
+      <span class="document-name">${document.name}</span>
+      <span class=${building ? "state building" : "state ready"}>${building ? words.state_building : words.state_ready}</span>
+    </p>
+    ${facts.length > 0 && html`<p class="facts">${facts.map((fact, at) => html`<span key=${at}>${fact}</span>`)}</p>`}
+    ${building && html`<${Progress} name=${document.name} progress=${progress ?? { done: 0, total: 0 }} />`}
+  </li>`;
+}
+
+function Progress({ name, progress: { done, total } }) {
+  const { words } = usePage();
+  return html`<p class="document-progress">
+    ${total > 0
+      ? html`<progress key="known" max=${total} value=${done} aria-label=${words.progress_of(name)}></progress>`
+      : html`<progress key="reading" aria-label=${words.progress_of(name)}></progress>`}
+    <small>${total > 0 ? words.progress(done, total) : words.reading}</small>
+  </p>`;
+}
+
+function Indexes({ knowledge }) {
+  const { words } = usePage();
+  const count = (indexed) => (indexed === null ? words.not_asked : `${indexed}/${knowledge.chunks}`);
+  return html`<dl class="pairs">
+    <div><dt>${words.indexes}</dt><dd>${words.index_words} ${count(knowledge.indexed_chunks)} · ${words.index_vectors} ${count(knowledge.indexed_vectors)}</dd></div>
+    <div><dt>${words.embedding}</dt><dd>${knowledge.embedding}</dd></div>
+  </dl>`;
+}

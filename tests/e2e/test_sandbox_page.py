@@ -1,0 +1,225 @@
+"""The page in a real browser, towards the real bot."""
+
+import asyncio
+import struct
+import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.e2e.bot_process import BotProcess
+from tests.e2e.browser import drop, launched, serious_findings, visited
+from tests.e2e.conftest import BotFactory
+from tests.samples.documents import lines_pdf
+
+RULES = "宿舍每晚十一点熄灯，周末推迟到十二点。"
+WAIT_MS = 30_000
+
+
+@pytest.fixture(scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with launched() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+async def bot(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[BotProcess]:
+    assert browser.is_connected()
+    settings = {"LLM__API_KEY": "", "SEND__GROUP_INTERVAL_S": "0", "SEND__PER_MINUTE": "0"}
+    async with BotProcess(tmp_path_factory.mktemp("page"), settings) as bot:
+        yield bot
+
+
+@pytest.fixture
+def address(bot: BotProcess) -> str:
+    return f"http://127.0.0.1:{bot.port}/"
+
+
+async def _open_chat(page: Page, name: str) -> None:
+    await page.get_by_role("navigation").get_by_role("button", name=name).click()
+    await expect(page.get_by_role("heading", name=name)).to_be_visible()
+
+
+async def _say(page: Page, text: str) -> None:
+    await page.get_by_role("textbox", name="消息", exact=True).fill(text)
+    await page.get_by_role("textbox", name="消息", exact=True).press("Enter")
+
+
+async def test_drop_ask_and_look_elsewhere(browser: Browser, address: str, tmp_path: Path) -> None:
+    content = lines_pdf(tmp_path / "a.pdf", [["目录"], [RULES]]).read_bytes()
+    async with visited(browser, address) as page:
+        await _open_chat(page, "高等数学课程群")
+        await drop(page, "夜间规定.pdf", content)
+        log = page.get_by_role("main")
+        await expect(log.get_by_text("「夜间规定.pdf」已入库")).to_be_visible(timeout=WAIT_MS)
+        await expect(page.locator('[data-document-name="夜间规定.pdf"]')).to_contain_text("已入库", timeout=WAIT_MS)
+        await _say(page, "宿舍几点熄灯？")
+        await expect(log.get_by_text("〔1〕夜间规定.pdf 第2页")).to_be_visible(timeout=WAIT_MS)
+        evidence = page.get_by_role("complementary")
+        await page.get_by_role("tab", name="最近回答").click()
+        await expect(evidence.get_by_text("会回答")).to_be_visible(timeout=WAIT_MS)
+        await expect(evidence).to_contain_text("十一点熄灯")
+
+        await _open_chat(page, "青禾读书社")
+        await expect(evidence).not_to_contain_text("夜间规定")
+        await _say(page, "宿舍几点熄灯？")
+        await expect(log.get_by_text("知识库是空的").or_(log.get_by_text("没有"))).to_be_visible(timeout=WAIT_MS)
+        await expect(log).not_to_contain_text("夜间规定")
+        await expect(log).not_to_contain_text("十一点")
+        await page.get_by_role("tab", name="资料").click()
+        await expect(page.locator("[data-document-name]")).to_have_count(0)
+
+
+async def test_what_is_said_is_shown_as_written(browser: Browser, address: str) -> None:
+    markup = '<img src=x onerror="document.title=1"> <script>document.title=2</script> [CQ:at,qq=all] &lt;b&gt;'
+    async with visited(browser, address) as page:
+        await _open_chat(page, "开源项目交流群")
+        title = await page.title()
+        await page.get_by_role("checkbox", name="@群知").uncheck(force=True)
+        await _say(page, markup)
+        await expect(page.get_by_role("main").get_by_text(markup, exact=True)).to_be_visible(timeout=WAIT_MS)
+        assert await page.locator('img[src="x"]').count() == 0
+        assert await page.title() == title
+        # What was written is still there when the page is opened again, and the language is another.
+        await page.reload()
+        await _open_chat(page, "开源项目交流群")
+        await page.get_by_role("button", name="设置").click()
+        await page.get_by_role("radio", name="English").check()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("button", name="Make trouble")).to_be_visible()
+        await expect(page.get_by_text(markup, exact=True)).to_be_visible()
+
+
+async def test_by_keyboard_picture_reply_and_recall(browser: Browser, address: str) -> None:
+    async with visited(browser, address) as page:
+        await _open_chat(page, "开源项目交流群")
+        await page.keyboard.press("Alt+ArrowUp")
+        await expect(page.get_by_role("heading", name="青禾读书社")).to_be_visible()
+        box = page.get_by_role("textbox", name="消息", exact=True)
+        await box.evaluate(
+            """(box, bytes) => {
+                const transfer = new DataTransfer();
+                transfer.items.add(new File([new Uint8Array(bytes)], "图.png", {type: "image/png"}));
+                box.dispatchEvent(new ClipboardEvent("paste", {clipboardData: transfer, bubbles: true}));
+            }""",
+            list(_png()),
+        )
+        # Nobody asks the bot, so nothing but what people do is seen.
+        await page.get_by_role("checkbox", name="@群知").uncheck(force=True)
+        await _say(page, "看这张图")
+        first = page.locator("[data-message-id]").filter(has_text="看这张图")
+        await expect(first.locator("img")).to_be_visible(timeout=WAIT_MS)
+        assert await first.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 2
+        message_id = await first.get_attribute("data-message-id")
+        shown = page.locator(f'[data-message-id="{message_id}"]')
+
+        await page.get_by_role("combobox", name="以谁的身份").select_option(label="陈助教（管理员）")
+        await shown.hover()
+        await shown.get_by_role("button", name="回复", exact=True).click()
+        await _say(page, "收到")
+        reply = page.locator("[data-message-id].mine").filter(has_text="收到")
+        await expect(reply).to_contain_text("看这张图", timeout=WAIT_MS)
+        # An admin takes back what a member said; nobody sees it any more.
+        await shown.hover()
+        await shown.get_by_role("button", name="撤回").click()
+        await expect(page.get_by_text("小林 撤回了一条消息")).to_be_visible(timeout=WAIT_MS)
+        await expect(reply).not_to_contain_text("看这张图")
+
+
+def _png() -> bytes:
+    """A picture of two pixels by two."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0)
+    rows = zlib.compress(b"\0\xff\0\0\0\xff\0" * 2)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+async def test_first_visit_by_clicking_alone(browser: Browser, bot_factory: BotFactory) -> None:
+    bot = await bot_factory(LLM__API_KEY="")
+    async with visited(browser, f"http://127.0.0.1:{bot.port}/") as page:
+        questions = page.get_by_role("group", name="试着问").get_by_role("button")
+        await expect(questions.first).to_be_disabled()
+        await page.get_by_role("button", name="把三份示例资料发进群").click()
+        log = page.get_by_role("list", name="聊天记录")
+        for source in ("高等数学课程说明.pdf 第2页", "社团经费报销办法.docx", "机房使用常见问题.md"):
+            question = {"高": "期中考试", "社": "要报销", "机": "几点关门"}[source[0]]
+            await page.get_by_role("button", name=question).click(timeout=WAIT_MS)
+            await expect(log.get_by_text(f"〔1〕{source}")).to_be_visible(timeout=WAIT_MS)
+        await page.get_by_role("button", name="校车几点发车").click()
+        await expect(log.get_by_text("资料里没有找到相关内容")).to_be_visible(timeout=WAIT_MS)
+        await expect(page.get_by_role("complementary")).to_contain_text("不会回答")
+
+
+async def test_troubles_are_made_shown_and_ended(browser: Browser, address: str) -> None:
+    async with visited(browser, address) as page:
+        await page.get_by_role("button", name="制造麻烦").click()
+        # The box is ticked once the bot's side says so.
+        await page.get_by_role("checkbox", name="发送失败").click()
+        await expect(page.get_by_role("checkbox", name="发送失败")).to_be_checked(timeout=WAIT_MS)
+        await page.keyboard.press("Escape")
+        await page.get_by_role("navigation").get_by_role("button", name="陈助教").click()
+        await _say(page, "/help")
+        await page.get_by_role("tab", name="接口").click()
+        await expect(page.get_by_role("tabpanel")).to_contain_text("1200", timeout=WAIT_MS)
+        await page.get_by_role("button", name="全部结束").click()
+        await expect(page.get_by_text("正在模拟")).to_have_count(0, timeout=WAIT_MS)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_nothing_serious_stands_in_anybodys_way(
+    browser: Browser, address: str, theme: Literal["light", "dark"], width: int, tmp_path: Path
+) -> None:
+    async with visited(browser, address, width=width, theme=theme) as page:
+        await expect(page.get_by_role("navigation")).to_be_visible(timeout=WAIT_MS)
+        assert await serious_findings(page) == []
+        for menu in ("制造麻烦", "对话", "设置"):
+            await page.get_by_role("button", name=menu, exact=True).click()
+            assert await serious_findings(page) == [], menu
+            await page.keyboard.press("Escape")
+        await page.get_by_role("navigation").get_by_role("button", name="高等数学课程群").click()
+        content = lines_pdf(tmp_path / "a.pdf", [[RULES]]).read_bytes()
+        await drop(page, f"规定{theme}{width}.pdf", content)
+        await expect(page.get_by_text(f"「规定{theme}{width}.pdf」已").first).to_be_visible(timeout=WAIT_MS)
+        await _say(page, "几点熄灯？")
+        await expect(page.get_by_text("〔1〕").last).to_be_visible(timeout=WAIT_MS)
+        assert await serious_findings(page) == []
+        if width == 390:
+            assert await page.evaluate("document.documentElement.scrollWidth") <= width
+            await page.get_by_role("button", name="资料和依据").click()
+        for tab in ("资料", "最近回答", "接口"):
+            await page.get_by_role("tab", name=tab).click()
+            assert await serious_findings(page) == [], tab
+
+
+async def test_usable_while_a_large_file_is_taken_in(browser: Browser, bot_factory: BotFactory) -> None:
+    bot = await bot_factory(LLM__API_KEY="", SEND__GROUP_INTERVAL_S="0", SEND__PER_MINUTE="0")
+    paragraph = "".join(f"第{number}条规定了第{number}号仓库的第{number}种货物怎样存放。" for number in range(400))
+    large = (paragraph * (10 * 2**20 // len(paragraph.encode()) + 1)).encode()[: 10 * 2**20]
+    async with visited(browser, f"http://127.0.0.1:{bot.port}/") as page:
+        await _open_chat(page, "高等数学课程群")
+        async with page.expect_file_chooser() as chosen:
+            await page.get_by_role("button", name="发文件").click()
+        await (await chosen.value).set_files([{"name": "仓库.txt", "mimeType": "text/plain", "buffer": large}])
+        progress = page.locator('[data-document-name="仓库.txt"]').get_by_role("progressbar")
+        await expect(progress).to_be_visible(timeout=WAIT_MS)
+        # Meanwhile people go on: another group takes in a file, asks, and is answered.
+        await _open_chat(page, "青禾读书社")
+        await drop(page, "夜间规定.txt", RULES.encode())
+        await expect(page.get_by_role("list", name="聊天记录").get_by_text("「夜间规定.txt」已入库")).to_be_visible(
+            timeout=2 * WAIT_MS
+        )
+        await _say(page, "几点熄灯？")
+        await expect(page.get_by_text("〔1〕夜间规定.txt").last).to_be_visible(timeout=WAIT_MS)
+        await _open_chat(page, "高等数学课程群")
+        await expect(progress).to_be_visible(timeout=WAIT_MS)
+        done = float(await progress.get_attribute("value") or 0)
+        async with asyncio.timeout(WAIT_MS / 1000):
+            while float(await progress.get_attribute("value") or 0) <= done:
+                await page.wait_for_timeout(200)
