@@ -6,6 +6,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Most tests wait for a bot of their own; two at a time keep two cores busy.
+TEST_WORKERS ?= 2
+
 # Where the labelled data lies; see benchmarks/quality/README.md.
 QUALITY_DATA ?= data/quality
 QUALITY = $(BIN)/python -m benchmarks.quality --labels $(QUALITY_DATA)/huixiangdou/labels_dev.jsonl \
@@ -20,7 +23,7 @@ replay: $(VENV)/.installed
 	$(BIN)/python scripts/replay.py "$(FILE)"
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(TEST_WORKERS) --dist loadfile
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -364,3 +364,7 @@ async def test_outgoing_pace_drops_nothing(
     await client.wait_sent("答")
     # The seventh message of the minute waits for the first to be a minute old.
     await client.quiet(1)
+    # QQ watches each account for itself.
+    second = await client_factory(bot, self_id=3889000009)
+    await second.private_message(40000, "问")
+    await second.wait_sent("答")

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import os
 import random
 import sqlite3
 import time
@@ -14,7 +15,8 @@ from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import Mode, ModelServer
 from tests.e2e.observed_client import ObservedClient
 
-ROUNDS = 20
+# KILL_ROUNDS=20 tries longer.
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "8"))
 GROUP, ASKER = 777, 10002
 SENTENCE = "第{document}号文件第{line}条：仪器编号 QZ-{document:03d}-{line:03d} 由第 {line} 组保管，使用前要登记。\n"
 LINES = 150

@@ -49,7 +49,7 @@ OPTIONAL: dict[str, tuple[float, float]] = {
     "RETRIEVAL__MIN_VECTOR_SIMILARITY": (-1, 1),
     "RETRIEVAL__MIN_RERANK_SCORE": (0, 1),
 }
-SWITCHES = {"ANSWER__GENERAL_KNOWLEDGE": False}
+SWITCHES = {"ANSWER__GENERAL_KNOWLEDGE": False, "SANDBOX__ENABLED": None}
 # What must be set besides, for a bound to be reachable at all.
 COMPANIONS = {
     ("KNOWLEDGE__CHUNK_CHARS", 100): {"KNOWLEDGE__CHUNK_OVERLAP_CHARS": "0"},
@@ -87,7 +87,7 @@ TEXTS = {
     "RERANK__BASE_URL": "",
     "RERANK__MODEL": "",
 }
-SECRETS = ["ONEBOT_ACCESS_TOKEN", "LLM__API_KEY", "EMBEDDING__API_KEY", "RERANK__API_KEY"]
+SECRETS = ["ONEBOT_ACCESS_TOKEN", "LLM__API_KEY", "EMBEDDING__API_KEY", "RERANK__API_KEY", "SANDBOX__TOKEN"]
 
 
 def load(**environment: str) -> Settings:
@@ -266,6 +266,30 @@ def test_a_public_address_needs_a_token(host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.5.0.1", "::1", "localhost"])
 def test_loopback_needs_none(host: str) -> None:
     assert load(HOST=host).host == host
+
+
+def test_the_page_is_for_this_machine_or_behind_a_token() -> None:
+    assert load().sandbox_enabled
+    assert not load(SANDBOX__ENABLED="false").sandbox_enabled
+    elsewhere = {"HOST": "0.0.0.0", "ONEBOT_ACCESS_TOKEN": SECRET}
+    assert not load(**elsewhere).sandbox_enabled
+    assert "必须填 SANDBOX__TOKEN" in refusal(SANDBOX__ENABLED="true", **elsewhere)
+    assert load(SANDBOX__ENABLED="true", SANDBOX__TOKEN=SECRET, **elsewhere).sandbox_enabled
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "127.0.0.1:8080"),
+        ("localhost", "localhost:8080"),
+        ("::1", "[::1]:8080"),
+        ("0.0.0.0", "127.0.0.1:8080"),
+        ("::", "[::1]:8080"),
+        ("192.168.1.5", "192.168.1.5:8080"),
+    ],
+)
+def test_how_this_machine_reaches_the_bot(host: str, address: str) -> None:
+    assert load(HOST=host, ONEBOT_ACCESS_TOKEN=SECRET).local_address == address
 
 
 def test_rules_across_fields() -> None:

@@ -315,3 +315,48 @@ class TestUnasked:
             answering = world.answering(with_model=with_model, general=True)
             assert await answering.answer_unasked(GROUP, QUESTION, retrieval) is None
         assert world.model.prompts == []
+
+
+class TestTraces:
+    """How an answer came about."""
+
+    async def test_everything_that_an_answer_rests_on(self, world: World) -> None:
+        answering = world.answering()
+        answer = await answering.ask(SESSION, 2, GROUP, QUESTION)
+        (trace,) = answering.traces.of_session(SESSION)
+        assert (trace.answer, trace.collection, trace.question) == (answer, GROUP.name, QUESTION)
+        assert trace.retrieval is not None
+        assert [reference.place for reference in trace.retrieval.references] == [PLACE]
+        assert trace.model == chat_model(world.model).name
+        assert [time.stage for time in trace.times] == ["embed", "search", "rerank", "model", "total"]
+        assert all(time.seconds >= 0 for time in trace.times)
+
+    async def test_quoted_answers_name_no_model(self, world: World) -> None:
+        answering = world.answering(with_model=False)
+        await answering.ask(SESSION, 2, GROUP, QUESTION)
+        (trace,) = answering.traces.of_session(SESSION)
+        assert trace.model == ""
+        assert "model" not in [time.stage for time in trace.times]
+
+    async def test_a_failed_search_has_no_retrieval(self, world: World) -> None:
+        world.library.index.fail = True
+        answering = world.answering()
+        answer = await answering.ask(SESSION, 2, GROUP, QUESTION)
+        (trace,) = answering.traces.of_session(SESSION)
+        assert (trace.retrieval, trace.answer.kind) == (None, AnswerKind.FAILED)
+        assert trace.answer is answer
+
+    async def test_unasked_answers_belong_to_nobody(self, world: World) -> None:
+        answering = world.answering()
+        retrieval = await world.retriever.retrieve(GROUP.name, QUESTION)
+        assert await answering.answer_unasked(GROUP, QUESTION, retrieval) is not None
+        assert [trace.session_id for trace in answering.traces.unasked(GROUP.name)] == [""]
+        assert answering.traces.unasked(OTHER.name) == []
+        assert answering.traces.of_session("") != [], "the empty session is that of nobody"
+
+    async def test_old_ones_are_forgotten(self, world: World) -> None:
+        answering = world.answering(with_model=False)
+        for number in range(70):
+            await answering.ask(f"group_1_{number}", 2, GROUP, Question("在吗"))
+        kept = [bool(answering.traces.of_session(f"group_1_{number}")) for number in range(70)]
+        assert kept == [False] * 6 + [True] * 64
