@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,25 +14,23 @@ from plugins._simulated_qq import troubles
 from plugins._simulated_qq.client import FileHost, HandshakeRefused, NotConnected, OneBotClient
 from plugins._simulated_qq.deeds import Call, Reaction, Sent
 from plugins._simulated_qq.dialects import DIALECTS
+from plugins._simulated_qq.recorder import Recorder
 from plugins._simulated_qq.recording import (
     Answered,
     Cut,
-    Person,
     Picture,
     Reacted,
     Recalled,
-    RecordedGroup,
     Recording,
     Said,
     SentFile,
     Spoke,
-    Step,
     Storm,
     Troubled,
 )
 from plugins._simulated_qq.transcript import Chat, Entry, Transcript
 from plugins._simulated_qq.troubles import Trouble
-from plugins._simulated_qq.world import Group, Member, Message, Segment, UploadedFile
+from plugins._simulated_qq.world import Member, Message, Segment, UploadedFile
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +40,6 @@ _RECONNECT_S = 5.0
 _HEARTBEAT_S = 30.0
 _STORM_MESSAGES = 200
 _STORM_S = 10.0
-# Contents of files that are kept for links and recordings; older ones are forgotten first.
-_KEPT_BYTES = 256 << 20
-_KEPT_STEPS = 20_000
 _CHATTER = (
     "哈哈哈哈",
     "收到",
@@ -119,9 +113,7 @@ class Stage:
             self._add_group(group_id, name, self.people)
         for person in self.people:
             world.add_friend(person.user_id, person.nickname)
-        self._steps: deque[Step] = deque(maxlen=_KEPT_STEPS)
-        self._began: float | None = None
-        self._files: deque[UploadedFile] = deque()
+        self._recorder = Recorder(world)
         self._pause_s = _RECONNECT_S
         self._work: set[asyncio.Task[None]] = set()
 
@@ -166,7 +158,7 @@ class Stage:
         segments: list[Segment] = []
         if image is not None:
             segments.append(self.client.image(*image))
-            self._keep(self.client.world.files[-1])
+            self._recorder.keep(self.client.world.files[-1])
         if text:
             segments.append({"type": "text", "data": {"text": text}})
         try:
@@ -179,17 +171,15 @@ class Stage:
         except NotConnected as error:
             raise Rejected("not_connected") from error
         picture = None if image is None else Picture(name=image[0], content=image[1])
-        self._note(
-            Said(
-                at=self._now(),
-                chat=chat.id,
-                speaker=speaker,
-                text=text,
-                at_bot=at_bot,
-                reply_to=reply_to,
-                image=picture,
-                message=message_id,
-            )
+        self._recorder.note(
+            Said,
+            chat=chat.id,
+            speaker=speaker,
+            text=text,
+            at_bot=at_bot,
+            reply_to=reply_to,
+            image=picture,
+            message=message_id,
         )
         self._show(self.client.world.messages[message_id])
         return message_id
@@ -205,10 +195,8 @@ class Stage:
         except NotConnected as error:
             raise Rejected("not_connected") from error
         message_id = file.message_id or 0
-        self._keep(file)
-        self._note(
-            SentFile(at=self._now(), chat=chat.id, speaker=speaker, name=name, content=content, message=message_id)
-        )
+        self._recorder.keep(file)
+        self._recorder.note(SentFile, chat=chat.id, speaker=speaker, name=name, content=content, message=message_id)
         self._show(self.client.world.messages[message_id], file)
         return message_id
 
@@ -223,7 +211,7 @@ class Stage:
             await self.client.recall(message_id, operator)
         except NotConnected as error:
             raise Rejected("not_connected") from error
-        self._note(Recalled(at=self._now(), chat=entry.chat.id, message=message_id, operator=operator))
+        self._recorder.note(Recalled, chat=entry.chat.id, message=message_id, operator=operator)
         self._hide(entry)
 
     async def react(self, message_id: int, speaker: int, emoji: str, *, on: bool) -> None:
@@ -237,7 +225,7 @@ class Stage:
                 await self.client.react(speaker, message_id, emoji, on=on)
             except NotConnected as error:
                 raise Rejected("not_connected") from error
-        self._note(Reacted(at=self._now(), chat=entry.chat.id, message=message_id, speaker=speaker, emoji=emoji, on=on))
+        self._recorder.note(Reacted, chat=entry.chat.id, message=message_id, speaker=speaker, emoji=emoji, on=on)
         self._mark(entry, speaker, emoji, on=on)
 
     # -- troubles -----------------------------------------------------------------------------------------------------
@@ -247,7 +235,7 @@ class Stage:
         (self.troubles.add if on else self.troubles.discard)(name)
         troubles.apply(self.troubles, self.client.faults)
         self._expire_links("expired" in self.troubles)
-        self._note(Troubled(at=self._now(), name=name, on=on))
+        self._recorder.note(Troubled, name=name, on=on)
         self._publish(self.troubles_frame())
 
     async def speak(self, name: str) -> None:
@@ -255,7 +243,7 @@ class Stage:
         dialect = next((dialect for dialect in DIALECTS if dialect.name == name), None)
         if dialect is None:
             raise Rejected("bad_request", name)
-        self._note(Spoke(at=self._now(), name=name))
+        self._recorder.note(Spoke, name=name)
         self.client.speak(dialect)
         # `run` connects again.
         self._pause_s = 0.0
@@ -263,7 +251,7 @@ class Stage:
 
     async def cut(self) -> None:
         """Cut the socket; it comes back by itself after five seconds. Raises `Rejected`."""
-        self._note(Cut(at=self._now()))
+        self._recorder.note(Cut)
         try:
             await self.client.drop()
         except NotConnected as error:
@@ -274,7 +262,7 @@ class Stage:
         if not chat.is_group:
             raise Rejected("bad_request", chat.id)
         self._check(chat, self.people[0].user_id)
-        self._note(Storm(at=self._now(), chat=chat.id))
+        self._recorder.note(Storm, chat=chat.id)
         task = asyncio.create_task(self._talk(chat), name="storm")
         self._work.add(task)
         task.add_done_callback(self._work.discard)
@@ -292,14 +280,7 @@ class Stage:
 
     def recording(self) -> Recording:
         """Everything since the beginning, or as far back as it is kept."""
-        world = self.client.world
-        return Recording(
-            groups=[_recorded(group, world.self_id) for group in world.groups.values()],
-            friends=[
-                Person(id=friend.user_id, name=friend.nickname, role="member") for friend in world.friends.values()
-            ],
-            steps=list(self._steps),
-        )
+        return self._recorder.recording()
 
     def admit(self, recording: Recording) -> None:
         """Let the groups and people of a recording exist here too."""
@@ -379,15 +360,13 @@ class Stage:
         if sent.content is not None:
             file = self.client.world.files[-1]
             file.url = self._file_host.host(file.name, file.content).url
-            self._keep(file)
-        self._note(
-            Answered(
-                at=self._now(),
-                chat=Chat.of(message).id,
-                text=sent.text,
-                reply_to=sent.reply_id,
-                message=sent.message_id,
-            )
+            self._recorder.keep(file)
+        self._recorder.note(
+            Answered,
+            chat=Chat.of(message).id,
+            text=sent.text,
+            reply_to=sent.reply_id,
+            message=sent.message_id,
         )
         self._show(message, file)
 
@@ -431,23 +410,6 @@ class Stage:
         people = entry.reactions.setdefault(emoji, set())
         (people.add if on else people.discard)(person)
         self._publish({"type": "message", "message": self.transcript.frame(entry)})
-
-    def _note(self, step: Step) -> None:
-        self._steps.append(step)
-
-    def _now(self) -> float:
-        present = time.monotonic()
-        if self._began is None:
-            self._began = present
-        return round(present - self._began, 3)
-
-    def _keep(self, file: UploadedFile) -> None:
-        self._files.append(file)
-        while sum(len(kept.content) for kept in self._files) > _KEPT_BYTES:
-            oldest = self._files.popleft()
-            self.client.world.drop_file(oldest)
-            steps = [step for step in self._steps if getattr(step, "content", None) is not oldest.content]
-            self._steps = deque(steps, maxlen=_KEPT_STEPS)
 
     def _check(self, chat: Chat, speaker: int) -> None:
         world = self.client.world
@@ -514,9 +476,3 @@ class Stage:
             if params.get("group_id"):
                 return Chat(True, int(params["group_id"])).id
         return ""
-
-
-def _recorded(group: Group, self_id: int) -> RecordedGroup:
-    people = [member for member in group.members.values() if member.user_id != self_id]
-    members = [Person(id=member.user_id, name=member.card or member.nickname, role=member.role) for member in people]
-    return RecordedGroup(id=group.group_id, name=group.name, members=members)

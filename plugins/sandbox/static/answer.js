@@ -69,7 +69,8 @@ function References({ answer }) {
 
 function Timings({ timings }) {
   const { words } = usePage();
-  const stages = timings.filter((timing) => timing.stage !== "total");
+  const reply = timings.find((timing) => timing.stage === "reply");
+  const stages = timings.filter((timing) => timing !== reply && timing.stage !== "total");
   const sum = stages.reduce((total, timing) => total + timing.milliseconds, 0);
   const total = timings.find((timing) => timing.stage === "total")?.milliseconds ?? sum;
   const rest = total - sum;
@@ -84,5 +85,6 @@ function Timings({ timings }) {
       ${shown.map(
         ({ stage, milliseconds }, at) => html`<li key=${stage}><span class=${`key slice-${at % 5}`}></span>${words.stages[stage] ?? stage} ${durationText(milliseconds, words)}</li>`,
       )}
-    </ul>`;
+    </ul>
+    ${reply && html`<p class="hint">${words.until_reply(durationText(reply.milliseconds, words))}</p>`}`;
 }
