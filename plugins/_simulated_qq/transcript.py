@@ -7,7 +7,7 @@ from typing import Any
 
 from plugins._simulated_qq.world import ForwardNode, Message, Segment, UploadedFile, World
 
-_KEPT_PER_CHAT = 2000
+_KEPT_PER_CHAT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Entry:
 
 
 class Transcript:
-    """All chats, each with its last 2,000 messages."""
+    """All chats, each with its last 1,000 messages."""
 
     def __init__(self, world: World) -> None:
         self._world = world
