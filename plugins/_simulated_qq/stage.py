@@ -212,7 +212,7 @@ class Stage:
         except NotConnected as error:
             raise Rejected("not_connected") from error
         self._recorder.note(Recalled, chat=entry.chat.id, message=message_id, operator=operator)
-        self._hide(entry)
+        self._hide(entry, operator)
 
     async def react(self, message_id: int, speaker: int, emoji: str, *, on: bool) -> None:
         """Somebody puts an emoji on a message or takes it off. Raises `Rejected`."""
@@ -382,7 +382,7 @@ class Stage:
     def recalled(self, message: Message) -> None:
         """Hide what the bot took back."""
         if entry := self.transcript.find(message.message_id):
-            self._hide(entry)
+            self._hide(entry, self.client.self_id)
 
     def violated(self, rule: str) -> None:
         """The bot broke the protocol: nothing that a person at the page could mend."""
@@ -402,8 +402,8 @@ class Stage:
         entry = self.transcript.add(message, file)
         self._publish({"type": "message", "message": self.transcript.frame(entry)})
 
-    def _hide(self, entry: Entry) -> None:
-        entry.recalled = True
+    def _hide(self, entry: Entry, operator: int) -> None:
+        entry.recalled_by = operator
         self._publish({"type": "message", "message": self.transcript.frame(entry)})
 
     def _mark(self, entry: Entry, person: int, emoji: str, *, on: bool) -> None:

@@ -42,13 +42,18 @@ class Chat:
 
 @dataclass(slots=True)
 class Entry:
-    """One message in a chat. `reactions` has who put which emoji."""
+    """One message in a chat. `recalled_by` is who took it back; `reactions` has who put which emoji."""
 
     chat: Chat
     message: Message
     file: UploadedFile | None = None
-    recalled: bool = False
+    recalled_by: int | None = None
     reactions: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+
+    @property
+    def recalled(self) -> bool:
+        """Whether it was taken back."""
+        return self.recalled_by is not None
 
 
 class Transcript:
@@ -91,6 +96,7 @@ class Transcript:
             "sender": str(message.user_id),
             "time": message.time,
             "recalled": entry.recalled,
+            "recalled_by": str(entry.recalled_by or ""),
             "parts": [] if entry.recalled else self._parts(entry, message.segments),
             "reactions": [
                 {"emoji": emoji, "people": sorted(str(person) for person in people)}

@@ -191,9 +191,8 @@ class Channel:
             self._changed.clear()
 
     async def _knowledge(self, chat: Chat) -> Frame | None:
-        names = {person.user_id: person.nickname for person in self._hub.stage.people}
         try:
-            return await knowledge_frame(chat, names)
+            return await knowledge_frame(chat, self._hub.stage.client.world)
         except ServiceError as error:
             log.warning("the knowledge of %s cannot be shown: %s", chat.id, error)
             return None

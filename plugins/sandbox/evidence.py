@@ -6,13 +6,14 @@ from plugins._depends import services
 from plugins._retrieval_report import place
 from plugins._simulated_qq.stage import Frame
 from plugins._simulated_qq.transcript import Chat
+from plugins._simulated_qq.world import World
 from services.answering.models import Answer
 from services.answering.trace import AnswerTrace
 from services.knowledge.models import DocumentEntry
 from services.retrieval.models import Candidate, Question, Reference
 from services.retrieval.query import build_query
 from services.retrieval.timing import StageTime
-from services.session import Collection, KnowledgeScope
+from services.session import Collection, KnowledgeScope, Session
 
 _SHOWN_CANDIDATES = 12
 _SHOWN_DOCUMENTS = 200
@@ -24,8 +25,11 @@ def collection_of(chat: Chat) -> Collection:
     return Collection.of_group(chat.number, scope) if chat.is_group else Collection.of_private(chat.number, scope)
 
 
-async def knowledge_frame(chat: Chat, names: dict[int, str]) -> Frame:
-    """The documents of a chat and the state of its knowledge base. `names` are people by QQ number."""
+async def knowledge_frame(chat: Chat, world: World) -> Frame:
+    """The documents of a chat and the state of its knowledge base; `world` has the names of people and groups.
+
+    `asked_group` names the group whose files a private chat asks instead of its own, or is empty.
+    """
     knowledge = services().knowledge
     collection = collection_of(chat).name
     status = await knowledge.status(collection)
@@ -34,7 +38,7 @@ async def knowledge_frame(chat: Chat, names: dict[int, str]) -> Frame:
         "type": "knowledge",
         "chat": chat.id,
         "knowledge": {
-            "documents": [_document(entry, names) for entry in entries],
+            "documents": [_document(entry, world) for entry in entries],
             "total": total,
             "chunks": status.chunks,
             "size": status.size,
@@ -44,6 +48,7 @@ async def knowledge_frame(chat: Chat, names: dict[int, str]) -> Frame:
             "progress": progress(chat),
             "embedding": status.embedding,
             "degraded": status.degraded,
+            "asked_group": await _asked_group(chat, world),
             "shared": services().settings.knowledge.scope is KnowledgeScope.GLOBAL,
         },
     }
@@ -55,14 +60,23 @@ def progress(chat: Chat) -> list[dict[str, Any]]:
     return [{"name": item.name, "done": item.done, "total": item.total} for item in found]
 
 
-def _document(entry: DocumentEntry, names: dict[int, str]) -> dict[str, Any]:
+async def _asked_group(chat: Chat, world: World) -> str:
+    session_id = Session(None, chat.number).session_id(services().settings.session.scope)
+    group_id = None if chat.is_group else await services().conversations.knowledge_group(session_id)
+    if group_id is None:
+        return ""
+    return world.groups[group_id].name if group_id in world.groups else str(group_id)
+
+
+def _document(entry: DocumentEntry, world: World) -> dict[str, Any]:
+    uploader = world.friends.get(entry.uploader_id)
     return {
         "number": entry.number,
         "name": entry.name,
         "version": entry.version,
         "chunks": entry.chunks,
         "size": entry.size,
-        "uploader": names.get(entry.uploader_id, str(entry.uploader_id)),
+        "uploader": uploader.nickname if uploader else str(entry.uploader_id),
         "time": int(entry.uploaded_at.timestamp()),
         "state": "ready" if entry.ready else "building",
     }

@@ -125,7 +125,7 @@ async def test_by_keyboard_picture_reply_and_recall(browser: Browser, address: s
         # An admin takes back what a member said; nobody sees it any more.
         await shown.hover()
         await shown.get_by_role("button", name="撤回").click()
-        await expect(page.get_by_text("小林 撤回了一条消息")).to_be_visible(timeout=WAIT_MS)
+        await expect(page.get_by_text("陈助教 撤回了 小林 的一条消息")).to_be_visible(timeout=WAIT_MS)
         await expect(reply).not_to_contain_text("看这张图")
 
 

@@ -22,7 +22,9 @@ export const Bubble = pure(function Bubble(properties) {
   const { words, actions } = usePage();
   const author = person(message.sender);
   if (message.recalled) {
-    return html`<li class="notice-line" data-message-id=${message.id}>${words.recalled(author.name)}</li>`;
+    const operator = person(message.recalled_by);
+    const told = operator.id === author.id ? words.recalled(author.name) : words.recalled_of(operator.name, author.name);
+    return html`<li class="notice-line" data-message-id=${message.id}>${told}</li>`;
   }
   const mine = author.id === speaker;
   // The whole bubble is a wide target for the mouse; for keys and fingers there is the button under it.

@@ -18,6 +18,7 @@ export const DocumentsPanel = pure(function DocumentsPanel({ knowledge }) {
   ];
   return html`
     ${knowledge.degraded && html`<p class="warning">${knowledge.degraded}</p>`}
+    ${knowledge.asked_group && html`<p class="warning">${words.asked_group(knowledge.asked_group)}</p>`}
     ${knowledge.stale > 0 && html`<p class="warning">${words.stale(knowledge.stale)}</p>`}
     ${rows.length === 0
       ? html`<p class="empty">${words.documents_none}</p>`

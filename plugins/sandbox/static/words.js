@@ -42,6 +42,10 @@ const TABLE = {
   new_messages: ["新消息", "New messages"],
   earlier: ["更早的消息", "Earlier messages"],
   recalled: [(name) => `${name} 撤回了一条消息`, (name) => `${name} recalled a message`],
+  recalled_of: [
+    (operator, author) => `${operator} 撤回了 ${author} 的一条消息`,
+    (operator, author) => `${operator} recalled a message by ${author}`,
+  ],
   gone: ["引用的消息不在这里了", "The quoted message is not here any more"],
   go_to_quoted: [(name) => `跳到引用的消息，${name}`, (name) => `Go to the quoted message by ${name}`],
   recalled_short: ["已撤回的消息", "recalled message"],
@@ -163,6 +167,10 @@ const TABLE = {
   news: ["有更新", "updated"],
   documents_none: ["还没有资料。把文件拖进对话，读完会列在这里。", "No documents yet. Drop a file on the conversation; it is listed here once read."],
   documents_total: [(n, chunks, size) => `${n} 个文件，${chunks} 块，${size}`, (n, chunks, size) => `${n} documents, ${chunks} passages, ${size}`],
+  asked_group: [
+    (name) => `这个私聊现在查的是「${name}」的资料（/kb use 0 换回），下面是它自己的。`,
+    (name) => `This chat now asks the files of ${name} (/kb use 0 ends that); below are its own.`,
+  ],
   shared: ["所有群共用一份资料", "All groups share these documents"],
   state_ready: ["已入库", "Ready"],
   state_building: ["入库中", "Being taken in"],
