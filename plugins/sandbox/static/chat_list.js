@@ -34,7 +34,7 @@ export function summary(message, words) {
 /** What a chat is called; all private chats are with the bot, so each is named after the person in it. */
 export const chatName = (chat, bot, words) => (chat.kind === "private" ? words.private_with(bot.name, chat.name) : chat.name);
 
-export const ChatList = pure(function ChatList({ chats, open, bot, model }) {
+export const ChatList = pure(function ChatList({ chats, open, bot, model, reached }) {
   const { words } = usePage();
   const kinds = [
     ["group", words.groups],
@@ -53,7 +53,7 @@ export const ChatList = pure(function ChatList({ chats, open, bot, model }) {
         </section>`,
       )}
     </div>
-    <${BotState} bot=${bot} model=${model} />
+    <${BotState} bot=${bot} model=${model} reached=${reached} />
   </nav>`;
 });
 
@@ -86,12 +86,13 @@ const Entry = pure(function Entry({ chat, open, bot }) {
   </li>`;
 });
 
-function BotState({ bot, model }) {
+function BotState({ bot, model, reached }) {
   const { words } = usePage();
+  const state = !reached ? words.unknown : bot.connected ? words.online : words.offline;
   return html`<section class="bot-state" aria-label=${words.bot_state}>
     <${Avatar} id=${bot.id} name=${bot.name} bot />
     <div>
-      <p><b>${bot.name}</b> <span class=${bot.connected ? "online" : "offline"}>${bot.connected ? words.online : words.offline}</span></p>
+      <p><b>${bot.name}</b> <span class=${reached && bot.connected ? "online" : "offline"}>${state}</span></p>
       <dl>
         <div><dt>${words.dialect}</dt><dd>${bot.dialect}</dd></div>
         <div><dt>${words.model}</dt><dd>${model || words.no_model}</dd></div>

@@ -66,7 +66,9 @@ function Progress({ name, progress: { done, total } }) {
 
 function Indexes({ knowledge }) {
   const { words } = usePage();
-  const count = (indexed) => (indexed === null ? words.not_asked : `${indexed}/${knowledge.chunks}`);
+  // What is being taken in stands in the index before it counts as a passage of a document.
+  const whole = knowledge.progress.length === 0;
+  const count = (indexed) => (indexed === null ? words.not_asked : whole ? `${indexed}/${knowledge.chunks}` : `${indexed}`);
   return html`<dl class="pairs">
     <div><dt>${words.indexes}</dt><dd>${words.index_words} ${count(knowledge.indexed_chunks)} · ${words.index_vectors} ${count(knowledge.indexed_vectors)}</dd></div>
     <div><dt>${words.embedding}</dt><dd>${knowledge.embedding}</dd></div>

@@ -136,8 +136,8 @@ function Stage({ state, connected }) {
   const uploading = state.uploads.filter((upload) => upload.chat === chat.id);
   const sheet = narrow ? view === "evidence" : state.panel;
   return html`<div class=${`columns${sheet && !narrow ? " with-evidence" : ""}`} data-view=${view}>
-    ${!narrow && html`<${ChatList} chats=${state.chats} open=${state.open} bot=${bot} model=${stage.model} />`}
-    ${narrow && view === "list" && html`<main class="list"><${ChatList} chats=${state.chats} open="" bot=${bot} model=${stage.model} /></main>`}
+    ${!narrow && html`<${ChatList} chats=${state.chats} open=${state.open} bot=${bot} model=${stage.model} reached=${connected} />`}
+    ${narrow && view === "list" && html`<main class="list"><${ChatList} chats=${state.chats} open="" bot=${bot} model=${stage.model} reached=${connected} /></main>`}
     ${(!narrow || view !== "list") &&
     html`<main class="chat" inert=${narrow && view === "evidence"}>
       <${ChatHead} chat=${chat} bot=${bot} speaker=${speaker} narrow=${narrow} evidence=${sheet} />

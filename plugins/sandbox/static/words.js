@@ -27,6 +27,7 @@ const TABLE = {
   bot_state: ["机器人状态", "State of the bot"],
   online: ["在线", "online"],
   offline: ["掉线", "offline"],
+  unknown: ["状态未知", "state unknown"],
   dialect: ["接口", "Dialect"],
   model: ["模型", "Model"],
   no_model: ["没有，摘录原文", "none, quotes the files"],
