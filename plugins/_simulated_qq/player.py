@@ -65,7 +65,7 @@ class Player:
         self._heard = asyncio.Event()
 
     def admit(self) -> None:
-        """Let the recording's groups and people exist; before `play`."""
+        """Let the recording's groups and people exist; before `play`. Raises `Rejected`."""
         self._stage.admit(self._recording)
 
     async def play(self, report: Callable[[int, Replayed], None]) -> None:

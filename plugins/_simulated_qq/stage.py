@@ -70,8 +70,12 @@ class Rejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who exists at the beginning: the bot's account, people who are in every group and friends, and the groups."""
+    """Who exists at the beginning: the bot's account, people who are in every group and friends, and the groups.
 
+    Nobody and nothing with a number below `lowest_id` is ever let in: that may be somebody real.
+    """
+
+    lowest_id: int
     bot: Member
     people: Sequence[Member]
     groups: Sequence[tuple[int, str]]
@@ -102,6 +106,7 @@ class Stage:
             heartbeat=_HEARTBEAT_S,
         )
         self.people = list(cast.people)
+        self._lowest_id = cast.lowest_id
         self.troubles: set[Trouble] = set()
         self.listeners: set[Callable[[Frame], None]] = set()
         self._file_host = file_host
@@ -283,11 +288,20 @@ class Stage:
         return self._recorder.recording()
 
     def admit(self, recording: Recording) -> None:
-        """Let the groups and people of a recording exist here too."""
+        """Let the groups and people of a recording exist here too. Raises `Rejected` if they could be real."""
+        people = [person for group in recording.groups for person in group.members]
+        numbers = [one.id for one in (*recording.groups, *people, *recording.friends)]
+        if strange := [number for number in numbers if number < self._lowest_id]:
+            raise Rejected("bad_recording", f"{strange[0]} < {self._lowest_id}")
         for group in recording.groups:
             self._add_group(group.id, group.name, [Member(one.id, one.name, role=one.role) for one in group.members])
         for friend in recording.friends:
             self.client.world.add_friend(friend.id, friend.name)
+
+    def has(self, chat: Chat) -> bool:
+        """Whether there is such a chat here; any other may be a real one, of which a page learns nothing."""
+        world = self.client.world
+        return chat.number in (world.groups if chat.is_group else world.friends)
 
     # -- frames -------------------------------------------------------------------------------------------------------
 

@@ -149,15 +149,17 @@ class Channel:
 
     async def _hear(self) -> None:
         while True:
-            text = await self._socket.receive_text()
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
             try:
-                command = _COMMANDS.validate_python(json.loads(text))
+                command = _COMMANDS.validate_python(json.loads(message.get("text") or ""))
                 if isinstance(command, Watch):
-                    self._watched = Chat.parse(command.chat)
+                    self._watched = known_chat(self._hub.stage, command.chat)
                     self._changed.set()
                 else:
                     await perform(self._hub.stage, command)
-            except json.JSONDecodeError as error:
+            except (json.JSONDecodeError, RecursionError) as error:
                 self._refuse(Rejected("bad_request", str(error)))
             except ValidationError as error:
                 first = error.errors(include_input=False)[0]
@@ -204,6 +206,17 @@ def _names(frame: Frame) -> list[str]:
 
 def _of(under_way: list[dict[str, str]]) -> list[str]:
     return [item["name"] for item in under_way]
+
+
+def known_chat(stage: Stage, chat_id: str) -> Chat:
+    """A chat of the stage by its id. Raises `Rejected` for any other."""
+    try:
+        chat = Chat.parse(chat_id)
+    except ValueError as error:
+        raise Rejected("bad_request", str(error)) from error
+    if not stage.has(chat):
+        raise Rejected("bad_request", chat_id)
+    return chat
 
 
 async def perform(stage: Stage, command: Command) -> None:

@@ -17,7 +17,7 @@ from plugins._simulated_qq.player import Player, Replayed
 from plugins._simulated_qq.recording import Answered, BadRecording, Recording
 from plugins._simulated_qq.stage import Rejected
 from plugins._simulated_qq.transcript import Chat
-from plugins.sandbox.channel import Channel
+from plugins.sandbox.channel import Channel, known_chat
 from plugins.sandbox.guard import LOGIN_PATH, Guard
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.media import PATH, MediaHost, image_type
@@ -110,7 +110,7 @@ class Site:
     async def _recording(self, request: Request) -> Response:
         recording = self._hub.stage.recording()
         if chat := request.query_params.get("chat"):
-            recording = recording.of_chat(chat)
+            recording = recording.of_chat(known_chat(self._hub.stage, chat).id)
         content = await asyncio.to_thread(recording.write)
         disposition = 'attachment; filename="qunzhi-conversation.json"'
         return Response(content, media_type="application/json", headers={"content-disposition": disposition})
@@ -123,12 +123,12 @@ class Site:
             raise Rejected("bad_recording", str(error)) from error
         if self._replay is not None and not self._replay.done():
             raise Rejected("busy")
-        self._replay = asyncio.create_task(self._play(recording), name="replay")
+        player = Player(self._hub.stage, recording)
+        player.admit()
+        self._replay = asyncio.create_task(self._play(player, len(recording.steps)), name="replay")
         return Response(status_code=202)
 
-    async def _play(self, recording: Recording) -> None:
-        total = len(recording.steps)
-
+    async def _play(self, player: Player, total: int) -> None:
         def report(number: int, replayed: Replayed) -> None:
             step = replayed.step
             self._hub.publish(
@@ -146,9 +146,7 @@ class Site:
                 }
             )
 
-        player = Player(self._hub.stage, recording)
         try:
-            player.admit()
             self._hub.publish_stage()
             await player.play(report)
         except Exception:

@@ -8,6 +8,7 @@ from plugins._simulated_qq.world import Member
 # Longer than any QQ number: no real account or group can share a knowledge base or a memory with the page.
 BOT_ID = 900_000_000_000
 CAST = Cast(
+    lowest_id=BOT_ID,
     bot=Member(BOT_ID, "群知"),
     people=(
         Member(BOT_ID + 1, "周老师", role="owner"),

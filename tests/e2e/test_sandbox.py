@@ -42,6 +42,9 @@ class Page:
     async def do(self, kind: str, **fields: Any) -> None:
         await self._socket.send_json({"type": kind, **fields})
 
+    async def send(self, frame: str | bytes) -> None:
+        await (self._socket.send_bytes(frame) if isinstance(frame, bytes) else self._socket.send_str(frame))
+
     async def say(self, text: str, chat: str = GROUP, speaker: str = MEMBER, **fields: Any) -> None:
         await self.do("say", chat=chat, speaker=speaker, text=text, **{"at": True, **fields})
 
@@ -149,6 +152,51 @@ async def test_what_cannot_be_done_is_told(bot_factory: BotFactory) -> None:
         # Half a character does not break the page or the bot.
         await page.say("半个字\ud83d", at=False)
         assert "半个字?" in _text(await page.frame("message", "半个字"))
+
+
+async def test_of_real_groups_a_page_learns_and_does_nothing(
+    bot_factory: BotFactory, client_factory: ClientFactory
+) -> None:
+    bot = await bot_factory(LLM__API_KEY="")
+    qq = await client_factory(bot)
+    await qq.upload_group_file(777, 10002, "真群机密.txt", RULES.encode())
+    await qq.wait_sent("已入库")
+    await qq.upload_private_file(10002, "私人机密.txt", RULES.encode())
+    await qq.wait_sent("已入库")
+    group = {"id": 777, "name": "真群", "members": [{"id": 10002, "name": "真人", "role": "owner"}]}
+    said = {"kind": "say", "at": 0, "chat": "g777", "speaker": 10002, "text": "/kb clear", "message": 1}
+    forged = {"format": "qunzhi-conversation", "version": 1, "groups": [group], "friends": [], "steps": [said]}
+    async with opened(bot) as page:
+        for chat in ("g777", "p10002"):
+            await page.do("watch", chat=chat)
+            assert (await page.frame("error"))["code"] == "bad_request"
+            async with page.session.get(f"{page.address}/sandbox/recording", params={"chat": chat}) as response:
+                assert response.status == 400
+        await page.say("几点熄灯？", chat="g777", speaker="10002")
+        await page.frame("error", "g777")
+        assert (
+            json.loads((await page.post("/sandbox/replay", json.dumps(forged).encode()))[1])["code"] == "bad_recording"
+        )
+        # The group asks meanwhile: its question, answer and evidence stay its own.
+        await qq.group_message(777, 10002, "宿舍几点熄灯？", at_bot=True)
+        await qq.wait_sent("十一点熄灯")
+        await page.do("watch", chat=GROUP)
+        await page.frame("knowledge")
+        async with page.session.get(f"{page.address}/sandbox/recording") as response:
+            recording = await response.text()
+        assert "机密" not in recording + json.dumps(page.frames, ensure_ascii=False)
+        assert "十一点" not in recording + json.dumps(page.frames, ensure_ascii=False)
+
+
+async def test_frames_that_are_none_leave_the_page_open(shared_bot: BotProcess) -> None:
+    before = shared_bot.output().count("Traceback")
+    async with opened(shared_bot) as page:
+        for frame in (b"\x00\xff", "", "[" * 100_000, "null", '{"type":', '"' + "a" * 2**20):
+            await page.send(frame)
+            assert (await page.frame("error"))["code"] == "bad_request"
+        await page.do("watch", chat=GROUP)
+        await page.frame("knowledge")
+    assert shared_bot.output().count("Traceback") == before
 
 
 async def test_expired_links_and_a_refused_message(bot_factory: BotFactory) -> None:

@@ -13,6 +13,7 @@ from tests.plugins.simulated_qq.echo_bot import EchoBot
 OWNER, ADMIN, MEMBER = 10001, 10002, 10003
 GROUP, OTHER_GROUP = 777, 888
 CAST = Cast(
+    lowest_id=50,
     bot=Member(20001, "群知"),
     people=(
         Member(OWNER, "周老师", role="owner"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from plugins._simulated_qq.player import Player, Replayed
 from plugins._simulated_qq.recording import Answered, BadRecording, Person, RecordedGroup, Recording, Said, SentFile
+from plugins._simulated_qq.stage import Rejected
 from plugins._simulated_qq.transcript import Chat
 from tests.plugins.simulated_qq.conftest import GROUP, MEMBER, OTHER_GROUP, OWNER, Playground
 
@@ -127,3 +128,21 @@ async def test_a_recording_brings_its_people(playground: Playground, tmp_path: P
     outcomes = await _play(playground, Recording.read(file.read_bytes()))
     assert all(outcome.as_recorded for outcome in outcomes)
     assert playground.stage.client.world.groups[999].members[55].role == "admin"
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        Recording(groups=[RecordedGroup(id=49, name="真的群", members=[])], friends=[], steps=[]),
+        Recording(
+            groups=[RecordedGroup(id=999, name="群", members=[Person(id=49, name="真人", role="owner")])],
+            friends=[],
+            steps=[],
+        ),
+        Recording(groups=[], friends=[Person(id=49, name="真人", role="member")], steps=[]),
+    ],
+)
+async def test_who_may_be_real_is_not_let_in(playground: Playground, recording: Recording) -> None:
+    with pytest.raises(Rejected, match="bad_recording"):
+        Player(playground.stage, recording).admit()
+    assert set(playground.stage.client.world.groups) == {GROUP, OTHER_GROUP}
