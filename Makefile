@@ -20,7 +20,7 @@ run: $(VENV)/.installed
 	$(BIN)/python bot.py
 
 replay: $(VENV)/.installed
-	$(BIN)/python scripts/replay.py "$(FILE)"
+	@exec $(BIN)/python scripts/replay.py "$(FILE)"
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses $(TEST_WORKERS) --dist loadfile

@@ -1,7 +1,8 @@
 """Play a saved conversation to a bot of its own, and print what it says now beside what it said then.
 
 The bot starts with an empty data directory and the settings of `.env`; the real data is not touched. Exit code 0: every
-answer came, though its words may differ; 1: one did not, or a step could not be done; 2: nothing could be played.
+answer came, though its words may differ; 1: one did not, or a step could not be done; 2: nothing could be played;
+130: broken off.
 """
 
 import argparse
@@ -19,9 +20,21 @@ from typing import Any
 import aiohttp
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from plugins._simulated_qq.recording import BadRecording, Recording  # noqa: E402 - found by the line before
+
 _START_S = 120.0
 _STOP_S = 20.0
 _MAX_FRAME_BYTES = 64 << 20
+_PROBLEMS = {
+    "not_connected": "连不上临时的机器人",
+    "unknown_message": "它要用到的那条消息这次没有出现",
+    "recall_not_allowed": "这个人不能撤回这条消息",
+    "bad_request": "没有这个群，或者这个人不在里面",
+    "bad_recording": "里面的号码可能是真实的群或人，不在试用网页的范围里",
+    "empty_message": "消息是空的",
+}
 
 
 def main() -> int:
@@ -32,11 +45,20 @@ def main() -> int:
     try:
         content = recording.read_bytes()
     except OSError as error:
-        _say(f"读不了 {recording}：{error.strerror}。用法：make replay FILE=对话.json")
+        _say(f"读不了 {recording}（{error}）。用法：make replay FILE=对话.json")
+        return 2
+    try:
+        Recording.read(content)
+    except BadRecording as error:
+        _say(f"{recording} 不是试用网页存下来的对话，放不了（{error}）。")
         return 2
     # Ended from outside, it still ends its bot.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    return asyncio.run(_replay(content))
+    try:
+        return asyncio.run(_replay(content))
+    except KeyboardInterrupt:
+        _say("已中断，临时的机器人也停了。")
+        return 130
 
 
 async def _replay(content: bytes) -> int:
@@ -82,7 +104,7 @@ async def _play(address: str, bot: Process, content: bytes, log: list[str]) -> i
         async with session.post(f"{address}/sandbox/replay", data=content) as response:
             if response.status != 202:
                 reason = await response.json()
-                _say(f"这不是能重放的对话：{reason['detail'] or reason['code']}")
+                _say(f"放不了：{_PROBLEMS.get(reason['code'], reason['code'])}（{reason['detail']}）。")
                 return 2
         return await _follow(page, names, stage["bot"]["id"])
 
@@ -123,7 +145,8 @@ async def _follow(page: aiohttp.ClientWebSocketResponse, names: dict[str, str], 
 
 def _tell(outcome: dict[str, Any]) -> None:
     if outcome["problem"]:
-        _say(f"  第 {outcome['step']} 步没做成：{outcome['problem']}")
+        code, _, detail = outcome["problem"].partition(" ")
+        _say(f"  第 {outcome['step']} 步没做成：{_PROBLEMS.get(code, code)}{f'（{detail}）' if detail else ''}")
     elif outcome["kind"] != "bot":
         return
     elif outcome["said"] is None:

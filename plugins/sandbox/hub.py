@@ -13,6 +13,7 @@ from services.answering.trace import AnswerTrace
 from services.session import Session
 
 _KEPT_ANSWERS = 50
+_KEPT_CALLS = 100
 # A page that lags this far behind is better off with the whole stage anew.
 _QUEUED_FRAMES = 5000
 
@@ -23,6 +24,7 @@ class Hub:
     def __init__(self, stage: Stage, max_file_bytes: int) -> None:
         self.stage = stage
         self._max_file_bytes = max_file_bytes
+        self._calls: deque[Frame] = deque(maxlen=_KEPT_CALLS)
         self._queues: set[asyncio.Queue[Frame | None]] = set()
         self._answers: OrderedDict[str, Frame] = OrderedDict()
         self._shown: deque[AnswerTrace] = deque(maxlen=200)
@@ -32,7 +34,7 @@ class Hub:
         """A new page: first everything as it is, then whatever happens."""
         queue: asyncio.Queue[Frame | None] = asyncio.Queue()
         queue.put_nowait(self._stage_frame())
-        for frame in self._answers.values():
+        for frame in (*self._calls, *self._answers.values()):
             queue.put_nowait(frame)
         self._queues.add(queue)
         return queue
@@ -64,6 +66,8 @@ class Hub:
 
     def _listen(self, frame: Frame) -> None:
         self.publish(frame)
+        if frame["type"] == "call":
+            self._calls.append(frame)
         if frame["type"] != "message" or frame["message"]["sender"] != str(self.stage.client.self_id):
             return
         message_id = frame["message"]["id"]

@@ -167,7 +167,7 @@ const TABLE = {
   },
   news: ["有更新", "updated"],
   documents_none: ["还没有资料。把文件拖进对话，读完会列在这里。", "No documents yet. Drop a file on the conversation; it is listed here once read."],
-  documents_total: [(n, chunks, size) => `${n} 个文件，${chunks} 块，${size}`, (n, chunks, size) => `${n} documents, ${chunks} passages, ${size}`],
+  documents_total: [(n, chunks, size) => `${n} 个文件，${chunks} 块，${size}`, (n, chunks, size) => `${n} ${n === 1 ? "document" : "documents"}, ${chunks} ${chunks === 1 ? "passage" : "passages"}, ${size}`],
   asked_group: [
     (name) => `这个私聊现在查的是「${name}」的资料（/kb use 0 换回），下面是它自己的。`,
     (name) => `This chat now asks the files of ${name} (/kb use 0 ends that); below are its own.`,
@@ -178,7 +178,7 @@ const TABLE = {
   reading: ["正在读文件", "Reading the file"],
   progress: [(done, total) => `${done}/${total} 块`, (done, total) => `${done}/${total} passages`],
   progress_of: [(name) => `${name} 的入库进度`, (name) => `Progress of ${name}`],
-  chunks: [(n) => `${n} 块`, (n) => `${n} passages`],
+  chunks: [(n) => `${n} 块`, (n) => `${n} ${n === 1 ? "passage" : "passages"}`],
   version: [(n) => `第 ${n} 版`, (n) => `version ${n}`],
   indexes: ["索引", "Indexes"],
   index_words: ["字词", "words"],
@@ -211,7 +211,7 @@ const TABLE = {
   because: [(verdict, why) => `${verdict}：${why}`, (verdict, why) => `${verdict}: ${why}`],
   why_failed: ["查资料或作答时出了错，看日志", "Searching or answering went wrong; see the log"],
   why_general: ["没有够格的资料，由模型自己作答", "no passage qualified, so the model answered by itself"],
-  why_usable: [(n, score) => `${n} 段资料过关，最高${score}`, (n, score) => `${n} passages passed; the best has ${score}`],
+  why_usable: [(n, score) => `${n} 段资料过关，最高${score}`, (n, score) => `${n} ${n === 1 ? "passage" : "passages"} passed; the best has ${score}`],
   why_empty: ["知识库是空的", "the knowledge base is empty"],
   why_no_recall: ["没有一段资料和它沾边", "no passage is about it"],
   why_similarity: [(value) => `向量相似度 ${value}，低于 RETRIEVAL__MIN_VECTOR_SIMILARITY`, (value) => `vector similarity ${value} is below RETRIEVAL__MIN_VECTOR_SIMILARITY`],
@@ -290,10 +290,10 @@ const TABLE = {
 
   // Login page
   login_title: ["进入群知", "Enter Qunzhi"],
-  login_how: ["令牌是 .env 里的 SANDBOX__TOKEN。", "The token is SANDBOX__TOKEN in .env."],
-  login_token: ["令牌", "Token"],
+  login_how: ["口令是 .env 里的 SANDBOX__TOKEN。", "The token is SANDBOX__TOKEN in .env."],
+  login_token: ["口令", "Token"],
   login_enter: ["进入", "Enter"],
-  login_wrong: ["令牌不对，再试一次。", "Wrong token, try again."],
+  login_wrong: ["口令不对，再试一次。", "Wrong token, try again."],
 };
 
 export const LANGUAGES = { zh: "中文", en: "English" };
