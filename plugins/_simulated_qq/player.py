@@ -24,7 +24,7 @@ from plugins._simulated_qq.transcript import Chat
 
 # People pause; a recording that lay open over lunch need not.
 _LONGEST_PAUSE_S = 5.0
-_ANSWER_WAIT_S = 60.0
+_ANSWER_WAIT_S = 45.0
 _CONNECT_WAIT_S = 30.0
 _EXTRA_WAIT_S = 3.0
 

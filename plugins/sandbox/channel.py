@@ -19,6 +19,8 @@ from services.errors import ServiceError
 log = logging.getLogger(__name__)
 
 _FAST_S, _SLOW_S = 0.4, 5.0
+# QQ takes about 5,000 characters; more than the bot takes can be sent, to see what it says of it.
+_MAX_TEXT_CHARS = 10_000
 
 ChatId = Annotated[str, Field(pattern=r"^[gp][0-9]{1,15}$")]
 PersonId = Annotated[str, Field(pattern=r"^[0-9]{1,15}$")]
@@ -47,7 +49,7 @@ class Say(_Command):
     type: Literal["say"]
     chat: ChatId
     speaker: PersonId
-    text: Annotated[str, BeforeValidator(_storable), Field(max_length=100_000)]
+    text: Annotated[str, BeforeValidator(_storable), Field(max_length=_MAX_TEXT_CHARS)]
     at: bool = False
     reply_to: MessageId | None = None
 

@@ -29,7 +29,7 @@ _WRONG_TOKEN_PAUSE_S = 1.0
 _MAX_IMAGE_BYTES = 20 << 20
 _MAX_RECORDING_BYTES = 384 << 20
 _MAX_LOGIN_BYTES = 4096
-_STATUS = {"file_too_large": 413, "not_connected": 503, "busy": 409}
+_STATUS = {"file_too_large": 413, "not_connected": 503}
 
 
 class Site:
@@ -121,10 +121,10 @@ class Site:
             recording = await asyncio.to_thread(Recording.read, content)
         except BadRecording as error:
             raise Rejected("bad_recording", str(error)) from error
-        if self._replay is not None and not self._replay.done():
-            raise Rejected("busy")
         player = Player(self._hub.stage, recording)
         player.admit()
+        # Who plays something else no longer waits for the answers of the one before.
+        await self.close()
         self._replay = asyncio.create_task(self._play(player, len(recording.steps)), name="replay")
         return Response(status_code=202)
 

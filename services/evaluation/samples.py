@@ -17,6 +17,7 @@ from services.knowledge.loaders.decoding import decode
 
 MAX_BYTES = 1 << 20
 MAX_QUESTIONS = 500
+_MAX_RAW_CELL_CHARS = 100_000
 # As much of a question as is ever searched. Cut before cleaning: Unicode normalisation takes quadratic time for a run
 # of combining marks.
 _MAX_CELL_CHARS = 1000
@@ -75,7 +76,12 @@ def _rows(text: str) -> Iterator[list[str]]:
 
     def read() -> Iterator[list[str]]:
         # Strict: a quotation mark that is never closed would make one question of all that follow.
-        return (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row)
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            # The module's own limit is the process's, and others change it.
+            if any(len(cell) > _MAX_RAW_CELL_CHARS for cell in row):
+                raise csv.Error(f"a cell of more than {_MAX_RAW_CELL_CHARS} characters")
+            if row:
+                yield row
 
     widths = [len(row) for row in islice(read(), _WIDTH_ROWS)]
     if widths and mode(widths) == 1:

@@ -46,7 +46,7 @@ def _refusal(bot: BotProcess, code: int) -> str:
 )
 async def test_wrong_line_in_the_settings_file(line: str, named: tuple[str, ...], bot_factory: BotFactory) -> None:
     bot = bot_factory.create()
-    bot.directory.mkdir(parents=True)
+    bot.directory.mkdir(parents=True, exist_ok=True)
     (bot.directory / "empty.env").write_text(f"# 注释\n{line}\n", encoding="utf-8")
     sentence = _refusal(bot, await bot.start_refused())
     assert all(name in sentence for name in named), sentence
@@ -124,7 +124,7 @@ async def test_data_directory_is_read_only(bot_factory: BotFactory, tmp_path: Pa
 
 async def test_database_is_broken(bot_factory: BotFactory) -> None:
     bot = bot_factory.create(**NO_MODEL)
-    bot.data_directory.mkdir(parents=True)
+    bot.data_directory.mkdir(parents=True, exist_ok=True)
     database = bot.data_directory / "app.sqlite3"
     database.write_bytes(b"this is no database at all" * 400)
     sentence = _refusal(bot, await bot.start_refused())

@@ -18,6 +18,10 @@ export function createActions(store, connection, uploads) {
   const problem = (code, detail) => dispatch({ type: "error", code, detail });
 
   function open(chat, view = "conversation") {
+    // On a phone, going back leads from a chat to the list, not away from the page.
+    if (store.state.narrow && store.state.view === "list" && view !== "list" && !history.state?.inChat) {
+      history.pushState({ inChat: true }, "");
+    }
     dispatch({ type: "ui/open", chat, view });
     save("chat", chat);
     send({ type: "watch", chat });
@@ -34,7 +38,7 @@ export function createActions(store, connection, uploads) {
         open(next.id);
       }
     },
-    view: (view) => dispatch({ type: "ui/view", view }),
+    view: (view) => (view === "list" && history.state?.inChat ? history.back() : dispatch({ type: "ui/view", view })),
     tab: (tab) => dispatch({ type: "ui/tab", tab, chosen: true }),
     togglePanel() {
       const { narrow, medium, view, panel } = store.state;
@@ -118,8 +122,7 @@ export function createActions(store, connection, uploads) {
     cut: () => send({ type: "cut" }),
     storm: () => send({ type: "storm", chat: store.state.open }),
     replay(file) {
-      dispatch({ type: "ui/set", patch: { replay: null } });
-      post("/sandbox/replay", {}, file, { done() {}, failed: problem });
+      post("/sandbox/replay", {}, file, { done: () => dispatch({ type: "ui/set", patch: { replay: null } }), failed: problem });
     },
     dismiss: (key) => dispatch({ type: "ui/notice-gone", key }),
     reconnect: () => connection().retry(),

@@ -130,6 +130,7 @@ export function Composer({ chat, stage, bot, speaker, replyTo, uploads, connecte
     </div>
     <div class="composer-line">
       <textarea
+        maxlength="10000"
         id="message"
         ref=${area}
         rows="1"

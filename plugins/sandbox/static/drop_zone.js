@@ -1,7 +1,7 @@
 /** The conversation takes files that are dropped anywhere on it, and shows that it does. */
 
 import { usePage } from "./context.js";
-import { html, useEffect, useRef, useState } from "./vendor/preact.js";
+import { html, useRef, useState } from "./vendor/preact.js";
 
 export function DropZone({ chat, connected, children }) {
   const { words, actions } = usePage();
@@ -28,17 +28,6 @@ export function DropZone({ chat, connected, children }) {
       }
     }
   }
-
-  // A file that misses the conversation would otherwise be opened in place of the page.
-  useEffect(() => {
-    const refuse = (event) => carries(event) && event.preventDefault();
-    addEventListener("dragover", refuse);
-    addEventListener("drop", refuse);
-    return () => {
-      removeEventListener("dragover", refuse);
-      removeEventListener("drop", refuse);
-    };
-  }, []);
 
   return html`<div
     class="drop-zone"

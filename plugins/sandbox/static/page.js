@@ -67,6 +67,8 @@ function closeEvidence() {
   }
 }
 
+window.addEventListener("popstate", () => store.dispatch({ type: "ui/view", view: "list" }));
+
 // A file that misses the conversation must not replace the page.
 for (const name of ["dragover", "drop"]) {
   window.addEventListener(name, (event) => event.preventDefault());

@@ -278,7 +278,6 @@ const TABLE = {
     not_connected: ["群知掉线了，连上后再发", "The bot is offline; try again once it is back"],
     unknown_message: ["那条消息已经不在了", "That message is gone"],
     bad_recording: ["这不是这里存下的对话，重放不了", "Not a conversation saved here, it cannot be replayed"],
-    busy: ["上一件事还没做完，稍等再试", "Something is still running; try again in a moment"],
     bad_request: ["没看懂这个请求，刷新页面再试", "The request was not understood; reload the page"],
     recall_not_allowed: ["这个身份不能撤回那条消息", "This person may not recall that message"],
     network: ["连不上本机服务", "The local server does not answer"],
