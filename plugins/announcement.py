@@ -1,6 +1,7 @@
 """What the operator reads in the terminal once the bot can be reached: where, with what, from what."""
 
 import asyncio
+from contextlib import suppress
 
 from nonebot import get_driver, logger
 from nonebot.plugin import PluginMetadata
@@ -10,6 +11,7 @@ from plugins._depends import services, settings
 __plugin_meta__ = PluginMetadata("启动提示", "在终端写明地址、令牌、模型和目录", "自动生效", type="application")
 
 _driver = get_driver()
+_LONGEST_WAIT_S = 10.0
 _waiting: set[asyncio.Task[None]] = set()
 
 
@@ -26,6 +28,14 @@ async def _end() -> None:
 
 
 async def _announce() -> None:
+    # Where this machine may not reach its own address, the block comes all the same.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LONGEST_WAIT_S):
+            await _accepting()
+    logger.opt(raw=True).info(announcement())
+
+
+async def _accepting() -> None:
     host, _, port = settings().local_address.rpartition(":")
     while True:
         try:
@@ -34,8 +44,7 @@ async def _announce() -> None:
             await asyncio.sleep(0.05)
         else:
             writer.close()
-            break
-    logger.opt(raw=True).info(announcement())
+            return
 
 
 def announcement() -> str:

@@ -9,7 +9,7 @@ from plugins._simulated_qq.transcript import Entry
 from plugins._simulated_qq.world import text_of
 from plugins.sandbox.evidence import answer_frame
 from plugins.sandbox.story import QUESTIONS, SAMPLES
-from services.answering.trace import AnswerTrace
+from services.answering.trace import KEPT_TRACES, AnswerTrace
 from services.session import Session
 
 _KEPT_ANSWERS = 50
@@ -27,7 +27,7 @@ class Hub:
         self._calls: deque[Frame] = deque(maxlen=_KEPT_CALLS)
         self._queues: set[asyncio.Queue[Frame | None]] = set()
         self._answers: OrderedDict[str, Frame] = OrderedDict()
-        self._shown: deque[AnswerTrace] = deque(maxlen=200)
+        self._shown: deque[AnswerTrace] = deque(maxlen=KEPT_TRACES)
         stage.listeners.add(self._listen)
 
     def subscribe(self) -> asyncio.Queue[Frame | None]:

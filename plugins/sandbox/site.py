@@ -149,9 +149,9 @@ class Site:
         try:
             self._hub.publish_stage()
             await player.play(report)
-        except Exception:
+        except Exception as error:  # a task of its own: nobody else would hear of it
             log.exception("the replay broke off")
-            raise
+            self._hub.publish({"type": "error", "code": "replay_broken", "detail": type(error).__name__})
         finally:
             self._hub.publish({"type": "replay", "step": total, "of": total, "running": False})
 

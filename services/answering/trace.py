@@ -7,7 +7,7 @@ from services.answering.models import Answer
 from services.retrieval.models import Question, Retrieval
 from services.retrieval.timing import StageTime
 
-_KEPT = 64
+KEPT_TRACES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class AnswerTraces:
     """The last 64 answers of all sessions."""
 
     def __init__(self) -> None:
-        self._traces: deque[AnswerTrace] = deque(maxlen=_KEPT)
+        self._traces: deque[AnswerTrace] = deque(maxlen=KEPT_TRACES)
 
     def keep(self, trace: AnswerTrace) -> None:
         """Note one."""

@@ -280,6 +280,7 @@ const TABLE = {
     bad_recording: ["这不是这里存下的对话，重放不了", "Not a conversation saved here, it cannot be replayed"],
     bad_request: ["没看懂这个请求，刷新页面再试", "The request was not understood; reload the page"],
     recall_not_allowed: ["这个身份不能撤回那条消息", "This person may not recall that message"],
+    replay_broken: ["重放出错，停下了，原因在机器人的日志里", "The replay failed and stopped; the bot's log has the reason"],
     network: ["连不上本机服务", "The local server does not answer"],
     unreadable: ["浏览器读不了它，文件夹请先打包", "The browser cannot read it; pack a folder first"],
     unknown: ["没有成功", "It did not work"],

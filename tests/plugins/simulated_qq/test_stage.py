@@ -165,10 +165,17 @@ async def test_a_change_of_dialect_and_a_storm(playground: Playground) -> None:
 
 
 async def test_a_cut_ends_by_itself_and_nothing_is_said_meanwhile(playground: Playground) -> None:
+    said = await playground.stage.say(HERE, MEMBER, "先说一句")
     await playground.stage.cut()
     await playground.frame("bot", "'connected': False")
     with pytest.raises(Rejected, match="not_connected"):
         await playground.stage.say(HERE, MEMBER, "听得到吗", at_bot=True)
+    with pytest.raises(Rejected, match="not_connected"):
+        await playground.stage.send_file(HERE, OWNER, "丢.txt", b"x")
+    with pytest.raises(Rejected, match="not_connected"):
+        await playground.stage.recall(said, MEMBER)
+    world = playground.stage.client.world
+    assert (list(world.messages), world.files) == ([said], []), "nothing of it stays, nothing is lost"
     async with asyncio.timeout(10):
         while not playground.stage.client.connected:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
