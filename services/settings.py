@@ -57,6 +57,7 @@ class LLMSettings(Section):
     fast_model: str = Field("", description="总结记忆等小事用的模型名；留空则与 LLM__MODEL 相同")
     timeout_s: float = Field(60, ge=1, le=600, description="一次调用最多等几秒")
     max_retries: int = Field(2, ge=0, le=10, description="失败后重试几次")
+    max_tokens: int = Field(4096, ge=256, le=131072, description="一个回答最多多少 token，推理模型的思考也算在内")
     structured_method: Literal["json_mode", "function_calling", "json_schema"] = Field(
         "json_mode", description="结构化输出方式：json_mode、function_calling 或 json_schema"
     )
@@ -103,6 +104,12 @@ class KnowledgeSettings(Section):
     upload_role: Role = Field("member", description="谁发的群文件会入库：member、admin 或 owner")
     max_file_mb: int = Field(20, ge=1, le=200, description="单个文件上限，MB")
     file_types: Items = Field(FILE_TYPES, description="收哪些类型的文件，逗号分隔")
+    max_chunks: int = Field(100_000, ge=0, le=10_000_000, description="一个知识库最多多少块，0 为不限")
+    max_total_mb: int = Field(2000, ge=0, le=1_000_000, description="一个知识库的原文件合计最多多少 MB，0 为不限")
+    min_download_kbps: int = Field(20, ge=0, le=10_000, description="下载文件最低速度，KB 每秒，更慢就停下；0 为不限")
+    client_file_dirs: Items = Field(
+        (), description="QQ 客户端存文件的目录，逗号分隔；只从这些目录读客户端给的路径，留空则不按路径读"
+    )
     chunk_chars: int = Field(500, ge=100, le=2000, description="每块最多多少字")
     chunk_overlap_chars: int = Field(50, ge=0, le=500, description="相邻两块重叠多少字")
 
@@ -162,6 +169,24 @@ class AnswerSettings(Section):
     """What an answer may rest on besides the group's documents."""
 
     general_knowledge: bool = Field(False, description="资料里没有时，是否让模型凭常识回答（会注明不是出自资料）")
+
+
+class BudgetSettings(Section):
+    """How much one member and one group may ask of the bot, so that nobody takes it from everybody else."""
+
+    member_questions_per_minute: int = Field(6, ge=0, le=600, description="每人每分钟最多问几个问题，0 为不限")
+    member_questions_per_day: int = Field(200, ge=0, le=100_000, description="每人每天最多问几个问题，0 为不限")
+    group_questions_per_day: int = Field(1000, ge=0, le=1_000_000, description="每群每天最多问几个问题，0 为不限")
+    waiting_questions: int = Field(3, ge=1, le=50, description="一段对话里最多同时等几个问题")
+    group_model_calls_per_day: int = Field(
+        2000, ge=0, le=1_000_000, description="每群（或每个私聊）每天最多调用几次模型，用完只摘录原文；0 为不限"
+    )
+    group_model_tokens_per_day: int = Field(
+        4_000_000,
+        ge=0,
+        le=1_000_000_000,
+        description="每群（或每个私聊）每天最多用多少 token，用完只摘录原文；0 为不限",
+    )
 
 
 class ProactiveSettings(Section):
@@ -224,6 +249,7 @@ class Settings(Section):
     retrieval: RetrievalSettings = RetrievalSettings.model_construct()
     rerank: RerankSettings = RerankSettings.model_construct()
     answer: AnswerSettings = AnswerSettings.model_construct()
+    budget: BudgetSettings = BudgetSettings.model_construct()
     proactive: ProactiveSettings = ProactiveSettings.model_construct()
     memory: MemorySettings = MemorySettings.model_construct()
     send: SendSettings = SendSettings.model_construct()
@@ -352,7 +378,7 @@ def _sentence(error: ErrorDetails) -> str:
 def _plainly(value: Any) -> Any:
     """A bound or a list of choices as people write it: `1` for 1.0, `a、b` for pydantic's "'a' or 'b'"."""
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:.15g}"
     return re.sub(r"', '|' or '", "、", value).strip("'") if isinstance(value, str) else value
 
 

@@ -24,7 +24,11 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "API_TIMEOUT": (30, 1, 300),
     "LLM__TIMEOUT_S": (60, 1, 600),
     "LLM__MAX_RETRIES": (2, 0, 10),
+    "LLM__MAX_TOKENS": (4096, 256, 131_072),
     "KNOWLEDGE__MAX_FILE_MB": (20, 1, 200),
+    "KNOWLEDGE__MAX_CHUNKS": (100_000, 0, 10_000_000),
+    "KNOWLEDGE__MAX_TOTAL_MB": (2000, 0, 1_000_000),
+    "KNOWLEDGE__MIN_DOWNLOAD_KBPS": (20, 0, 10_000),
     "KNOWLEDGE__CHUNK_CHARS": (500, 100, 2000),
     "KNOWLEDGE__CHUNK_OVERLAP_CHARS": (50, 0, 500),
     "RETRIEVAL__RECALL_TOP_K": (30, 10, 50),
@@ -33,6 +37,12 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "RETRIEVAL__MIN_QUALIFIED_COUNT": (1, 1, 10),
     "RETRIEVAL__MAX_REFERENCE_CHARS": (4000, 500, 32000),
     "RERANK__TIMEOUT_S": (5, 0.5, 60),
+    "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": (6, 0, 600),
+    "BUDGET__MEMBER_QUESTIONS_PER_DAY": (200, 0, 100_000),
+    "BUDGET__GROUP_QUESTIONS_PER_DAY": (1000, 0, 1_000_000),
+    "BUDGET__WAITING_QUESTIONS": (3, 1, 50),
+    "BUDGET__GROUP_MODEL_CALLS_PER_DAY": (2000, 0, 1_000_000),
+    "BUDGET__GROUP_MODEL_TOKENS_PER_DAY": (4_000_000, 0, 1_000_000_000),
     "PROACTIVE__PER_HOUR": (6, 1, 60),
     "PROACTIVE__QUIET_S": (120, 0, 3600),
     "PROACTIVE__DELAY_S": (8, 0, 60),
@@ -74,6 +84,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "NICKNAME": ("群知",),
     "COMMAND_START": ("/", "／"),
     "KNOWLEDGE__FILE_TYPES": FILE_TYPES,
+    "KNOWLEDGE__CLIENT_FILE_DIRS": (),
 }
 TEXTS = {
     "HOST": "127.0.0.1",
@@ -138,8 +149,8 @@ def test_optional_numbers(name: str) -> None:
     least, most = OPTIONAL[name]
     for value in (least, 0.25, most):
         assert get(load(**{name: f"{value:g}"}), name) == value
-    assert refusal(**{name: str(least - 1)}) == f"设置 {name} 的值不对：不能小于 {least:g}。请改正后再启动。"
-    assert refusal(**{name: str(most + 1)}) == f"设置 {name} 的值不对：不能大于 {most:g}。请改正后再启动。"
+    assert refusal(**{name: str(least - 1)}) == f"设置 {name} 的值不对：不能小于 {least:.15g}。请改正后再启动。"
+    assert refusal(**{name: str(most + 1)}) == f"设置 {name} 的值不对：不能大于 {most:.15g}。请改正后再启动。"
     assert refusal(**{name: "自动"}) == f"设置 {name} 的值不对：要填数字。请改正后再启动。"
 
 
@@ -156,8 +167,8 @@ def test_bounds_of_numbers(name: str) -> None:
     for bound in (least, most):
         extra = COMPANIONS.get((name, int(bound)), {})
         assert get(load(**{name: str(bound)}, **extra), name) == bound
-    assert refusal(**{name: str(least - 1)}) == f"设置 {name} 的值不对：不能小于 {least:g}。请改正后再启动。"
-    assert refusal(**{name: str(most + 1)}) == f"设置 {name} 的值不对：不能大于 {most:g}。请改正后再启动。"
+    assert refusal(**{name: str(least - 1)}) == f"设置 {name} 的值不对：不能小于 {least:.15g}。请改正后再启动。"
+    assert refusal(**{name: str(most + 1)}) == f"设置 {name} 的值不对：不能大于 {most:.15g}。请改正后再启动。"
     for wrong in ("许多", "1,5", "nan", "inf", "1e999"):
         assert f"设置 {name} " in refusal(**{name: wrong})
     if name in FRACTIONS:
