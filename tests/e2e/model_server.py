@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import math
+import random
 import re
 import struct
 import time
@@ -90,6 +91,8 @@ class ModelServer(LoopbackServer):
         self._seconds = 0.0
         self._status = 503
         self._remaining: int | None = None
+        self._fail_share = 0.0
+        self._chance = random.Random(1)
         self._ids = itertools.count(1)
 
     @property
@@ -114,6 +117,10 @@ class ModelServer(LoopbackServer):
         """Change the mode: for `times` calls, or until the next switch. `status` is for DOWN, `seconds` for SLOW."""
         self._mode, self._seconds, self._remaining = mode, seconds, times
         self._status = 503 if status is None else status
+
+    def fail_share(self, share: float) -> None:
+        """Answer this share (0 to 1) of the calls with 503, chosen at random but the same in every run."""
+        self._fail_share = share
 
     async def handle(self, exchange: Exchange) -> None:
         """Answer one call."""
@@ -146,6 +153,8 @@ class ModelServer(LoopbackServer):
             self._remaining -= 1
             if self._remaining <= 0:
                 self._mode, self._remaining = Mode.OK, None
+        if mode is Mode.OK and self._chance.random() < self._fail_share:
+            return Mode.DOWN
         return mode
 
     async def _refused(self, exchange: Exchange, mode: Mode) -> bool:
