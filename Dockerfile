@@ -10,6 +10,7 @@ RUN pip install --no-cache-dir --require-hashes --only-binary :all: -r requireme
 COPY pyproject.toml bot.py ./
 COPY plugins plugins
 COPY services services
+COPY simulator simulator
 COPY prompts prompts
 
 RUN useradd --uid 1000 --create-home qunzhi && install -d -o qunzhi -g qunzhi data

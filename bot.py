@@ -104,7 +104,7 @@ def _load(settings: "Settings") -> None:
         qunzhi=settings,
     )
     _keep_messages_out_of_the_log(settings.log_level)
-    for name in ("services", "plugins"):
+    for name in ("services", "plugins", "simulator"):
         ours = logging.getLogger(name)
         ours.addHandler(LoguruHandler())
         ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)

@@ -22,7 +22,7 @@ import aiohttp
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from plugins._simulated_qq.recording import BadRecording, Recording  # noqa: E402 - found by the line before
+from simulator.recording import BadRecording, Recording  # noqa: E402 - found by the line before
 
 _START_S = 120.0
 _STOP_S = 20.0
@@ -45,19 +45,19 @@ def main() -> int:
     try:
         content = recording.read_bytes()
     except OSError as error:
-        _say(f"读不了 {recording}（{error}）。用法：make replay FILE=对话.json")
+        _print(f"读不了 {recording}（{error}）。用法：make replay FILE=对话.json")
         return 2
     try:
         Recording.read(content)
     except BadRecording as error:
-        _say(f"{recording} 不是试用网页存下来的对话，放不了（{error}）。")
+        _print(f"{recording} 不是试用网页存下来的对话，放不了（{error}）。")
         return 2
     # Ended from outside, it still ends its bot.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return asyncio.run(_replay(content))
     except KeyboardInterrupt:
-        _say("已中断，临时的机器人也停了。")
+        _print("已中断，临时的机器人也停了。")
         return 130
 
 
@@ -90,11 +90,11 @@ async def _replay(content: bytes) -> int:
 
 
 async def _play(address: str, bot: Process, content: bytes, log: list[str]) -> int:
-    _say("启动一个临时的机器人……")
+    _print("启动一个临时的机器人……")
     async with aiohttp.ClientSession(headers={"Origin": address}) as session:
         page = await _open(session, address, bot)
         if page is None:
-            _say("机器人没能启动，它说：\n" + "\n".join(log[-20:]))
+            _print("机器人没能启动，它说：\n" + "\n".join(log[-20:]))
             return 2
         stage = await page.receive_json()
         names = {person["id"]: person["name"] for person in stage["people"]}
@@ -104,7 +104,7 @@ async def _play(address: str, bot: Process, content: bytes, log: list[str]) -> i
         async with session.post(f"{address}/sandbox/replay", data=content) as response:
             if response.status != 202:
                 reason = await response.json()
-                _say(f"放不了：{_PROBLEMS.get(reason['code'], reason['code'])}（{reason['detail']}）。")
+                _print(f"放不了：{_PROBLEMS.get(reason['code'], reason['code'])}（{reason['detail']}）。")
                 return 2
         return await _follow(page, names, stage["bot"]["id"])
 
@@ -129,34 +129,34 @@ async def _follow(page: aiohttp.ClientWebSocketResponse, names: dict[str, str], 
         elif frame["type"] == "message" and not frame["message"]["recalled"]:
             if frame["message"]["sender"] != bot_id:
                 sender = names.get(frame["message"]["sender"], frame["message"]["sender"])
-                _say(f"{frame['message']['chat']} {sender}：{_plain(frame['message']['parts'])}")
+                _print(f"{frame['message']['chat']} {sender}：{_plain(frame['message']['parts'])}")
         elif frame["type"] == "replay" and not frame["running"]:
             break
         elif frame["type"] == "replay":
             outcomes.append(frame)
-            _tell(frame)
+            _print_outcome(frame)
     answers = [outcome for outcome in outcomes if outcome["kind"] == "bot"]
     same = sum(outcome["as_recorded"] for outcome in answers)
     missing = sum(outcome["said"] is None for outcome in answers)
     problems = sum(bool(outcome["problem"]) for outcome in outcomes)
-    _say(f"\n重放完了：{len(answers)} 条回复，{same} 条和当时一样，{missing} 条没有来，{problems} 步没做成。")
+    _print(f"\n重放完了：{len(answers)} 条回复，{same} 条和当时一样，{missing} 条没有来，{problems} 步没做成。")
     return 1 if missing or problems else 0
 
 
-def _tell(outcome: dict[str, Any]) -> None:
+def _print_outcome(outcome: dict[str, Any]) -> None:
     if outcome["problem"]:
         code, _, detail = outcome["problem"].partition(" ")
-        _say(f"  第 {outcome['step']} 步没做成：{_PROBLEMS.get(code, code)}{f'（{detail}）' if detail else ''}")
+        _print(f"  第 {outcome['step']} 步没做成：{_PROBLEMS.get(code, code)}{f'（{detail}）' if detail else ''}")
     elif outcome["kind"] != "bot":
         return
     elif outcome["said"] is None:
-        _say(f"  没有等到回复。当时是：{outcome['recorded']}")
+        _print(f"  没有等到回复。当时是：{outcome['recorded']}")
     elif outcome["as_recorded"]:
-        _say(f"  机器人（和当时一样）：{outcome['said']}")
+        _print(f"  机器人（和当时一样）：{outcome['said']}")
     elif not outcome["recorded"]:
-        _say(f"  机器人（当时没有这条）：{outcome['said']}")
+        _print(f"  机器人（当时没有这条）：{outcome['said']}")
     else:
-        _say(f"  机器人：{outcome['said']}\n  当时是：{outcome['recorded']}")
+        _print(f"  机器人：{outcome['said']}\n  当时是：{outcome['recorded']}")
 
 
 def _plain(parts: list[dict[str, Any]]) -> str:
@@ -177,7 +177,7 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     print(text, flush=True)  # noqa: T201 - a program for the terminal
 
 

@@ -13,11 +13,11 @@ from nonebot.drivers import ASGIMixin
 from nonebot.plugin import PluginMetadata
 
 from plugins._depends import settings
-from plugins._simulated_qq.stage import Stage
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.media import MediaHost
+from plugins.sandbox.scenario import CAST
 from plugins.sandbox.site import Site
-from plugins.sandbox.story import CAST
+from simulator.stage import Stage
 
 __plugin_meta__ = PluginMetadata("试用网页", "不连 QQ 也能试", "用浏览器打开机器人的地址", type="application")
 

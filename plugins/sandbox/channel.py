@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from plugins._simulated_qq.stage import Frame, Rejected, Stage
-from plugins._simulated_qq.transcript import Chat
-from plugins._simulated_qq.troubles import Trouble
 from plugins.sandbox.evidence import knowledge_frame, progress
 from plugins.sandbox.hub import Hub
-from plugins.sandbox.story import SAMPLES
+from plugins.sandbox.scenario import SAMPLES
 from services.errors import ServiceError
+from simulator.stage import Frame, Rejected, Stage
+from simulator.transcript import Chat
+from simulator.troubles import Trouble
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class React(_Command):
     on: bool = True
 
 
-class Samples(_Command):
+class SendSamples(_Command):
     """Send the sample documents."""
 
     type: Literal["samples"]
@@ -80,7 +80,7 @@ class Samples(_Command):
     speaker: PersonId
 
 
-class MakeTrouble(_Command):
+class SetTrouble(_Command):
     """Begin or end a trouble."""
 
     type: Literal["trouble"]
@@ -88,20 +88,20 @@ class MakeTrouble(_Command):
     on: bool
 
 
-class Speak(_Command):
+class ChangeDialect(_Command):
     """Play another implementation."""
 
     type: Literal["dialect"]
     name: str = Field(max_length=20)
 
 
-class CutSocket(_Command):
+class CutConnection(_Command):
     """Cut the socket."""
 
     type: Literal["cut"]
 
 
-class RaiseStorm(_Command):
+class StartStorm(_Command):
     """Everybody talks at once."""
 
     type: Literal["storm"]
@@ -109,7 +109,8 @@ class RaiseStorm(_Command):
 
 
 Command = Annotated[
-    Watch | Say | Recall | React | Samples | MakeTrouble | Speak | CutSocket | RaiseStorm, Field(discriminator="type")
+    Watch | Say | Recall | React | SendSamples | SetTrouble | ChangeDialect | CutConnection | StartStorm,
+    Field(discriminator="type"),
 ]
 _COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
 
@@ -127,7 +128,10 @@ class Channel:
     async def run(self) -> None:
         """Serve the page until it is gone."""
         await self._socket.accept()
-        tasks = [asyncio.create_task(work, name="sandbox-page") for work in (self._hear(), self._tell(), self._watch())]
+        tasks = [
+            asyncio.create_task(work, name="sandbox-page")
+            for work in (self._receive_commands(), self._send_frames(), self._watch_knowledge())
+        ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -139,7 +143,7 @@ class Channel:
             if not task.cancelled() and (error := task.exception()) and not isinstance(error, WebSocketDisconnect):
                 raise error
 
-    async def _tell(self) -> None:
+    async def _send_frames(self) -> None:
         while (frame := await self._queue.get()) is not None:
             await self._socket.send_text(json.dumps(frame, ensure_ascii=True))
             if frame["type"] == "message" and self._is_of_bot(frame):
@@ -149,7 +153,7 @@ class Channel:
     def _is_of_bot(self, frame: Frame) -> bool:
         return frame["message"]["sender"] == str(self._hub.stage.client.self_id)
 
-    async def _hear(self) -> None:
+    async def _receive_commands(self) -> None:
         while True:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":
@@ -162,36 +166,41 @@ class Channel:
                 else:
                     await perform(self._hub.stage, command)
             except (json.JSONDecodeError, RecursionError) as error:
-                self._refuse(Rejected("bad_request", str(error)))
+                self._reject(Rejected("bad_request", str(error)))
             except ValidationError as error:
                 first = error.errors(include_input=False)[0]
-                self._refuse(Rejected("bad_request", f"{'.'.join(map(str, first['loc']))}: {first['msg']}"))
+                self._reject(Rejected("bad_request", f"{'.'.join(map(str, first['loc']))}: {first['msg']}"))
             except Rejected as rejected:
-                self._refuse(rejected)
+                self._reject(rejected)
 
-    def _refuse(self, rejected: Rejected) -> None:
+    def _reject(self, rejected: Rejected) -> None:
         self._queue.put_nowait({"type": "error", "code": rejected.code, "detail": rejected.detail})
 
-    async def _watch(self) -> None:
+    async def _watch_knowledge(self) -> None:
         """Keep the page informed of the watched knowledge base: often while something is being taken in."""
-        told: Frame | None = None
-        wanted = False
+        shown: Frame | None = None
+        refresh = False
         while True:
             chat = self._watched
-            under_way = progress(chat) if chat else []
+            in_progress = progress(chat) if chat else []
             if chat is not None:
-                if not wanted and told is not None and told["chat"] == chat.id and _names(told) == _of(under_way) != []:
-                    frame = {**told, "knowledge": {**told["knowledge"], "progress": under_way}}
+                if (
+                    not refresh
+                    and shown is not None
+                    and shown["chat"] == chat.id
+                    and _shown_names(shown) == _names(in_progress) != []
+                ):
+                    frame = {**shown, "knowledge": {**shown["knowledge"], "progress": in_progress}}
                 else:
                     frame = await self._knowledge(chat)
-                if frame is not None and frame != told:
-                    told = frame
+                if frame is not None and frame != shown:
+                    shown = frame
                     self._queue.put_nowait(frame)
             try:
-                async with asyncio.timeout(_FAST_S if under_way else _SLOW_S):
-                    wanted = await self._changed.wait()
+                async with asyncio.timeout(_FAST_S if in_progress else _SLOW_S):
+                    refresh = await self._changed.wait()
             except TimeoutError:
-                wanted = False
+                refresh = False
             self._changed.clear()
 
     async def _knowledge(self, chat: Chat) -> Frame | None:
@@ -202,12 +211,12 @@ class Channel:
             return None
 
 
-def _names(frame: Frame) -> list[str]:
-    return _of(frame["knowledge"]["progress"])
+def _shown_names(frame: Frame) -> list[str]:
+    return _names(frame["knowledge"]["progress"])
 
 
-def _of(under_way: list[dict[str, str]]) -> list[str]:
-    return [item["name"] for item in under_way]
+def _names(in_progress: list[dict[str, str]]) -> list[str]:
+    return [item["name"] for item in in_progress]
 
 
 def known_chat(stage: Stage, chat_id: str) -> Chat:
@@ -233,17 +242,17 @@ async def perform(stage: Stage, command: Command) -> None:
             await stage.recall(int(command.message), int(command.operator))
         case React():
             await stage.react(int(command.message), int(command.speaker), command.emoji, on=command.on)
-        case Samples():
+        case SendSamples():
             for path in SAMPLES:
                 content = await asyncio.to_thread(path.read_bytes)
                 await stage.send_file(Chat.parse(command.chat), int(command.speaker), path.name, content)
-        case MakeTrouble():
-            stage.trouble(command.name, on=command.on)
-        case Speak():
-            await stage.speak(command.name)
-        case CutSocket():
-            await stage.cut()
-        case RaiseStorm():
-            stage.storm(Chat.parse(command.chat))
+        case SetTrouble():
+            stage.set_trouble(command.name, on=command.on)
+        case ChangeDialect():
+            await stage.change_dialect(command.name)
+        case CutConnection():
+            await stage.cut_connection()
+        case StartStorm():
+            stage.start_storm(Chat.parse(command.chat))
         case Watch():
             raise AssertionError("a page watches for itself")

@@ -4,9 +4,6 @@ from typing import Any
 
 from plugins._depends import services
 from plugins._retrieval_report import place
-from plugins._simulated_qq.stage import Frame
-from plugins._simulated_qq.transcript import Chat
-from plugins._simulated_qq.world import World
 from services.answering.models import Answer
 from services.answering.trace import AnswerTrace
 from services.knowledge.models import DocumentEntry
@@ -14,6 +11,9 @@ from services.retrieval.models import Candidate, Question, Reference
 from services.retrieval.query import build_query
 from services.retrieval.timing import StageTime
 from services.session import Collection, KnowledgeScope, Session
+from simulator.stage import Frame
+from simulator.transcript import Chat
+from simulator.world import World
 
 _SHOWN_CANDIDATES = 12
 _SHOWN_DOCUMENTS = 200

@@ -4,13 +4,13 @@ import asyncio
 from collections import OrderedDict, deque
 
 from plugins._depends import services
-from plugins._simulated_qq.stage import Frame, Stage
-from plugins._simulated_qq.transcript import Entry
-from plugins._simulated_qq.world import text_of
 from plugins.sandbox.evidence import answer_frame
-from plugins.sandbox.story import QUESTIONS, SAMPLES
+from plugins.sandbox.scenario import QUESTIONS, SAMPLES
 from services.answering.trace import KEPT_TRACES, AnswerTrace
 from services.session import Session
+from simulator.stage import Frame, Stage
+from simulator.transcript import Entry
+from simulator.world import text_of
 
 _KEPT_ANSWERS = 50
 _KEPT_CALLS = 100

@@ -13,14 +13,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from plugins._simulated_qq.player import Player, Replayed
-from plugins._simulated_qq.recording import Answered, BadRecording, Recording
-from plugins._simulated_qq.stage import Rejected
-from plugins._simulated_qq.transcript import Chat
 from plugins.sandbox.channel import Channel, known_chat
 from plugins.sandbox.guard import LOGIN_PATH, Guard
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.media import PATH, MediaHost, image_type
+from simulator.player import Player, Replayed
+from simulator.recording import Answered, BadRecording, Recording
+from simulator.stage import Rejected
+from simulator.transcript import Chat
 
 log = logging.getLogger(__name__)
 

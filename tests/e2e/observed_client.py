@@ -7,11 +7,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from plugins._simulated_qq.client import SEND_ACTIONS, FileHost, HandshakeRefused, OneBotClient
-from plugins._simulated_qq.deeds import Call, Reaction, Sent
-from plugins._simulated_qq.dialects import DIALECTS, GO_CQHTTP, LAGRANGE, LLONEBOT, NAPCAT, Dialect
-from plugins._simulated_qq.parameters import ActionRefused
-from plugins._simulated_qq.world import ForwardNode, Message, UploadedFile, World
+from simulator.client import SEND_ACTIONS, FileHost, HandshakeRefused, OneBotClient
+from simulator.dialects import DIALECTS, GO_CQHTTP, LAGRANGE, LLONEBOT, NAPCAT, Dialect
+from simulator.observer import Call, EmojiReaction, Sent
+from simulator.parameters import ActionRefused
+from simulator.world import ForwardNode, Message, UploadedFile, World
 
 __all__ = [
     "DIALECTS",
@@ -23,10 +23,10 @@ __all__ = [
     "ActionRefused",
     "Call",
     "Dialect",
+    "EmojiReaction",
     "ForwardNode",
     "HandshakeRefused",
     "ObservedClient",
-    "Reaction",
     "Sent",
     "UploadedFile",
     "World",
@@ -35,13 +35,13 @@ __all__ = [
 Found = TypeVar("Found")
 
 
-class Notebook:
+class RecordingObserver:
     """An observer that keeps everything and can wait for it."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
-        self.sents: list[Sent] = []
-        self.reactions: list[Reaction] = []
+        self.visible: list[Sent] = []
+        self.reactions: list[EmojiReaction] = []
         self.typing: list[int] = []
         self.violations: list[str] = []
         self.errors: list[BaseException] = []
@@ -58,11 +58,11 @@ class Notebook:
         self._notify()
 
     def sent(self, sent: Sent) -> None:
-        self.sents.append(sent)
+        self.visible.append(sent)
         self.unmatched_sent.append(sent)
         self._notify()
 
-    def reacted(self, reaction: Reaction) -> None:
+    def reacted(self, reaction: EmojiReaction) -> None:
         self.reactions.append(reaction)
 
     def typed(self, user_id: int) -> None:
@@ -86,28 +86,28 @@ class ObservedClient(OneBotClient):
     """A client that tests wait on. Leaving it fails if the client itself failed."""
 
     def __init__(self, url: str, *, file_host: FileHost | None = None, **options: Any) -> None:
-        self.notebook = Notebook()
-        super().__init__(url, self.notebook, file_host=file_host, **options)
+        self.observer = RecordingObserver()
+        super().__init__(url, self.observer, file_host=file_host, **options)
 
     async def __aexit__(self, error_type: object, *others: object) -> None:
         await super().__aexit__(error_type, *others)
-        if self.notebook.errors and error_type is None:
-            raise BaseExceptionGroup("the test client failed", self.notebook.errors)
+        if self.observer.errors and error_type is None:
+            raise BaseExceptionGroup("the test client failed", self.observer.errors)
 
     @property
     def sent(self) -> list[Sent]:
         """Everything the bot made visible, oldest first."""
-        return self.notebook.sents
+        return self.observer.visible
 
     @property
     def calls(self) -> list[Call]:
         """Every action the bot called, oldest first."""
-        return self.notebook.calls
+        return self.observer.calls
 
     @property
     def violations(self) -> list[str]:
         """What a correct bot never does."""
-        return self.notebook.violations
+        return self.observer.violations
 
     def called(self, action: str) -> list[Call]:
         """All calls of one action."""
@@ -122,7 +122,7 @@ class ObservedClient(OneBotClient):
         def matches(sent: Sent) -> bool:
             return wanted in sent.text if isinstance(wanted, str) else wanted(sent)
 
-        return await self._wait(self.notebook.unmatched_sent, matches, timeout, f"no message for {wanted!r}")
+        return await self._wait(self.observer.unmatched_sent, matches, timeout, f"no message for {wanted!r}")
 
     async def wait_call(
         self,
@@ -132,7 +132,7 @@ class ObservedClient(OneBotClient):
     ) -> Call:
         """The oldest call of this action whose params match. Each is returned once. Fails after `timeout` seconds."""
         return await self._wait(
-            self.notebook.unmatched_calls,
+            self.observer.unmatched_calls,
             lambda call: call.action == action and matches(call.params),
             timeout,
             f"no call of {action}",
@@ -144,7 +144,7 @@ class ObservedClient(OneBotClient):
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while len(self.sent) == before:
-                    await self.notebook.changed.wait()
+                    await self.observer.changed.wait()
         assert len(self.sent) == before, f"not quiet: {self.sent[before:]}"
 
     async def _wait(
@@ -156,7 +156,7 @@ class ObservedClient(OneBotClient):
                     for index, candidate in enumerate(candidates):
                         if matches(candidate):
                             return candidates.pop(index)
-                    await self.notebook.changed.wait()
+                    await self.observer.changed.wait()
         except TimeoutError:
             state = "connected" if self.connected else f"not connected, code {self.close_code}"
             lines = [failure + f" after {timeout} s ({state})", *(f"  sent: {sent}" for sent in self.sent[-10:])]

@@ -39,7 +39,7 @@ async def test_file_in_answer_out(
     assert "三十日内报销" in answer.text
     assert "〔1〕研究所规章.pdf 第" in answer.text
     assert answer.reply_id == question
-    assert not answer.ats
+    assert not answer.mentions
 
     await client.upload_group_file(GROUP, ASKER, "研究所规章.pdf", content)
     assert "研究所规章.pdf" in (await client.wait_sent("已存在")).text

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nonebot.adapters.onebot.v11 import Message
 
-from plugins._simulated_qq import cq_code
+from simulator import cq_code
 from tests.e2e.bot_process import ROOT, BotProcess
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.file_server import FileServer
@@ -121,7 +121,7 @@ async def test_messages_are_typed_and_addressed(
         None,
         asked,
     )
-    assert sent.ats == ()
+    assert sent.mentions == ()
     assert (asked < 0) == dialect.signed_message_ids
 
     # A reply to the bot is addressed to it without an @: the adapter finds the author by get_msg.
@@ -215,7 +215,7 @@ async def test_string_message_is_read_for_codes_and_reported(probe: BotProcess, 
     async with ObservedClient(probe.url, token=probe.token, file_host=file_server) as client:
         await client.group_message(GROUP, ALICE, "string")
         sent = await client.wait_sent()
-        assert (sent.text, sent.ats) == ("x[y", ("all",))
+        assert (sent.text, sent.mentions) == ("x[y", ("all",))
         assert len(client.violations) == 1
 
 
@@ -244,7 +244,7 @@ async def test_actions_answer_as_the_dialect_does(
 
     liked = await _called(client, "set_msg_emoji_like", message_id=question, emoji_id=76)
     assert (liked == "ActionFailed 1404") == (dialect in (LAGRANGE, GO_CQHTTP))
-    assert bool(client.notebook.reactions) == (dialect in (NAPCAT, LLONEBOT))
+    assert bool(client.observer.reactions) == (dialect in (NAPCAT, LLONEBOT))
     coded = await _called(client, "set_group_reaction", group_id=GROUP, message_id=question, code="76", is_add=True)
     assert (coded is None) == (dialect is LAGRANGE)
     typing = await _called(client, "set_input_status", user_id=ALICE, event_type=1)
@@ -422,7 +422,7 @@ async def test_echo_bot_stops_and_restarts(bot_factory: BotFactory, client_facto
     client = await client_factory(bot)
     await client.group_message(GROUP, ALICE, "[CQ:at,qq=all] 回声", at_bot=True)
     sent = await client.wait_sent()
-    assert (sent.text, sent.ats) == ("[CQ:at,qq=all] 回声", ())
+    assert (sent.text, sent.mentions) == ("[CQ:at,qq=all] 回声", ())
     await client.group_message(GROUP, ALICE, "没叫你")
     await client.quiet(0.1)
     await bot.restart()

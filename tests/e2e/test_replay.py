@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins._simulated_qq.recording import Answered, Person, RecordedGroup, Recording, Said, SentFile, Step
+from simulator.recording import Answered, Person, RecordedGroup, Recording, Said, SentFile, Step
 from tests.e2e.bot_process import ROOT
 
 GROUP, PERSON = 900_000_000_101, 900_000_000_003

@@ -21,6 +21,23 @@ from tests.samples import documents
 GROUP, ASKER = 777, 10002
 NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
 REFUSAL = "启动失败："
+# The bot as far as it is loaded, which then writes a line for each package instead of serving.
+LOADED = """
+import logging
+import sys
+
+import bot
+import nonebot
+
+
+def log_and_return(**_):
+    for package in ("plugins", "services", "simulator"):
+        logging.getLogger(f"{package}.module").warning("a line of %s", package)
+
+
+nonebot.run = log_and_return
+sys.exit(bot.main())
+"""
 # What git does not track or a bot does not need; copying the environment alone would take minutes.
 _NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "data", "tests", "docs", "benchmarks", "*.lock")
 
@@ -183,6 +200,16 @@ async def test_broken_plugin(bot_factory: BotFactory, tmp_path: Path) -> None:
     assert output.count(REFUSAL) == 1
     assert "插件 admin 没有加载成功" in output
     assert "a_module_that_nobody_installed" in output, "the cause stands in the log"
+
+
+async def test_every_package_of_ours_writes_to_the_log(bot_factory: BotFactory, tmp_path: Path) -> None:
+    script = tmp_path / "loaded.py"
+    script.write_text(LOADED, encoding="utf-8")
+    bot = bot_factory.create(script=script, PYTHONPATH=str(ROOT), **NO_MODEL)
+    assert await bot.start_refused() == 0, bot.output()
+    warnings = [line for line in bot.output().splitlines() if "[WARNING]" in line]
+    packages = {line.rpartition("a line of ")[2] for line in warnings if "a line of" in line}
+    assert packages == {"plugins", "services", "simulator"}, bot.output()
 
 
 async def test_handshake_and_end(

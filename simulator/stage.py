@@ -10,27 +10,27 @@ from typing import Any
 
 from websockets.exceptions import InvalidHandshake
 
-from plugins._simulated_qq import troubles
-from plugins._simulated_qq.client import FileHost, HandshakeRefused, NotConnected, OneBotClient
-from plugins._simulated_qq.deeds import Call, Reaction, Sent
-from plugins._simulated_qq.dialects import DIALECTS
-from plugins._simulated_qq.recorder import Recorder
-from plugins._simulated_qq.recording import (
+from simulator import troubles
+from simulator.client import FileHost, HandshakeRefused, NotConnected, OneBotClient
+from simulator.dialects import DIALECTS
+from simulator.observer import Call, EmojiReaction, Sent
+from simulator.recorder import Recorder
+from simulator.recording import (
     Answered,
-    Cut,
+    ConnectionCut,
+    DialectChanged,
     Picture,
     Reacted,
     Recalled,
     Recording,
     Said,
     SentFile,
-    Spoke,
-    Storm,
-    Troubled,
+    StormStarted,
+    TroubleSwitched,
 )
-from plugins._simulated_qq.transcript import Chat, Entry, Transcript
-from plugins._simulated_qq.troubles import Trouble
-from plugins._simulated_qq.world import Member, Message, Segment, UploadedFile
+from simulator.transcript import Chat, Entry, Transcript
+from simulator.troubles import Trouble
+from simulator.world import Member, Message, Segment, UploadedFile
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class Stage:
             world.add_friend(person.user_id, person.nickname)
         self._recorder = Recorder(world)
         self._pause_s = _RECONNECT_S
-        self._work: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     # -- connection ---------------------------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ class Stage:
                 await asyncio.sleep(self._pause_s)
                 self._pause_s = _RECONNECT_S
         finally:
-            for task in self._work:
+            for task in self._tasks:
                 task.cancel()
             await self.client.close()
 
@@ -172,7 +172,7 @@ class Stage:
             else:
                 message_id = await self.client.private_message(speaker, segments, reply_to=reply_to)
         picture = None if image is None else Picture(name=image[0], content=image[1])
-        self._recorder.note(
+        self._recorder.record(
             Said,
             chat=chat.id,
             speaker=speaker,
@@ -195,7 +195,7 @@ class Stage:
                 file = await self.client.upload_private_file(speaker, name, content)
         message_id = file.message_id or 0
         self._recorder.keep(file)
-        self._recorder.note(SentFile, chat=chat.id, speaker=speaker, name=name, content=content, message=message_id)
+        self._recorder.record(SentFile, chat=chat.id, speaker=speaker, name=name, content=content, message=message_id)
         self._show(self.client.world.messages[message_id], file)
         return message_id
 
@@ -208,7 +208,7 @@ class Stage:
             raise Rejected("recall_not_allowed")
         with self._connection():
             await self.client.recall(message_id, operator)
-        self._recorder.note(Recalled, chat=entry.chat.id, message=message_id, operator=operator)
+        self._recorder.record(Recalled, chat=entry.chat.id, message=message_id, operator=operator)
         self._hide(entry, operator)
 
     async def react(self, message_id: int, speaker: int, emoji: str, *, on: bool) -> None:
@@ -220,47 +220,47 @@ class Stage:
         if entry.chat.is_group:
             with self._connection():
                 await self.client.react(speaker, message_id, emoji, on=on)
-        self._recorder.note(Reacted, chat=entry.chat.id, message=message_id, speaker=speaker, emoji=emoji, on=on)
-        self._mark(entry, speaker, emoji, on=on)
+        self._recorder.record(Reacted, chat=entry.chat.id, message=message_id, speaker=speaker, emoji=emoji, on=on)
+        self._set_reaction(entry, speaker, emoji, on=on)
 
     # -- troubles -----------------------------------------------------------------------------------------------------
 
-    def trouble(self, name: Trouble, *, on: bool) -> None:
+    def set_trouble(self, name: Trouble, *, on: bool) -> None:
         """Begin or end a trouble."""
         (self.troubles.add if on else self.troubles.discard)(name)
         troubles.apply(self.troubles, self.client.faults)
         self._expire_links("expired" in self.troubles)
-        self._recorder.note(Troubled, name=name, on=on)
+        self._recorder.record(TroubleSwitched, name=name, on=on)
         self._publish(self.troubles_frame())
 
-    async def speak(self, name: str) -> None:
+    async def change_dialect(self, name: str) -> None:
         """Play another implementation from now on, on a new connection. Raises `Rejected`."""
         dialect = next((dialect for dialect in DIALECTS if dialect.name == name), None)
         if dialect is None:
             raise Rejected("bad_request", name)
-        self._recorder.note(Spoke, name=name)
-        self.client.speak(dialect)
+        self._recorder.record(DialectChanged, name=name)
+        self.client.set_dialect(dialect)
         # `run` connects again.
         self._pause_s = 0.0
         await self.client.close()
 
-    async def cut(self) -> None:
+    async def cut_connection(self) -> None:
         """Cut the socket; it comes back by itself after five seconds. Raises `Rejected`."""
         with self._connection():
             await self.client.drop()
-        self._recorder.note(Cut)
+        self._recorder.record(ConnectionCut)
 
-    def storm(self, chat: Chat) -> None:
+    def start_storm(self, chat: Chat) -> None:
         """Everybody talks at once for ten seconds. Raises `Rejected`."""
         if not chat.is_group:
             raise Rejected("bad_request", chat.id)
         self._check(chat, self.people[0].user_id)
-        self._recorder.note(Storm, chat=chat.id)
-        task = asyncio.create_task(self._talk(chat), name="storm")
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
+        self._recorder.record(StormStarted, chat=chat.id)
+        task = asyncio.create_task(self._send_storm(chat), name="storm")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def _talk(self, chat: Chat) -> None:
+    async def _send_storm(self, chat: Chat) -> None:
         with suppress(NotConnected):
             for number in range(_STORM_MESSAGES):
                 speaker = self.people[number % len(self.people)].user_id
@@ -363,7 +363,7 @@ class Stage:
             file = self.client.world.files[-1]
             file.url = self._file_host.host(file.name, file.content).url
             self._recorder.keep(file)
-        self._recorder.note(
+        self._recorder.record(
             Answered,
             chat=Chat.of(message).id,
             text=sent.text,
@@ -372,10 +372,10 @@ class Stage:
         )
         self._show(message, file)
 
-    def reacted(self, reaction: Reaction) -> None:
+    def reacted(self, reaction: EmojiReaction) -> None:
         """Show the bot's emoji."""
         if entry := self.transcript.find(reaction.message_id):
-            self._mark(entry, self.client.self_id, reaction.emoji_id, on=reaction.on)
+            self._set_reaction(entry, self.client.self_id, reaction.emoji_id, on=reaction.on)
 
     def typed(self, user_id: int) -> None:
         """Show that the bot is typing."""
@@ -408,7 +408,7 @@ class Stage:
         entry.recalled_by = operator
         self._publish({"type": "message", "message": self.transcript.frame(entry)})
 
-    def _mark(self, entry: Entry, person: int, emoji: str, *, on: bool) -> None:
+    def _set_reaction(self, entry: Entry, person: int, emoji: str, *, on: bool) -> None:
         people = entry.reactions.setdefault(emoji, set())
         (people.add if on else people.discard)(person)
         self._publish({"type": "message", "message": self.transcript.frame(entry)})

@@ -1,9 +1,9 @@
 """What is kept of a long conversation."""
 
-from plugins._simulated_qq.recorder import Recorder
-from plugins._simulated_qq.recording import Said, SentFile
-from plugins._simulated_qq.transcript import Chat, Transcript
-from plugins._simulated_qq.world import Message, UploadedFile, World
+from simulator.recorder import Recorder
+from simulator.recording import Said, SentFile
+from simulator.transcript import Chat, Transcript
+from simulator.world import Message, UploadedFile, World
 
 LARGE = 100 << 20
 
@@ -20,10 +20,10 @@ def test_the_oldest_files_go_with_their_steps() -> None:
     for number in range(4):
         content = bytes([number]) + bytes(LARGE)
         file = UploadedFile(f"{number}.bin", content, 777, 2, f"notice{number}", f"segment{number}")
-        world.keep_file(file, file.segment_id)
+        world.add_file(file, file.segment_id)
         recorder.keep(file)
-        recorder.note(SentFile, chat="g777", speaker=2, name=file.name, content=content, message=number)
-        recorder.note(Said, chat="g777", speaker=2, text=f"第 {number} 份", message=10 + number)
+        recorder.record(SentFile, chat="g777", speaker=2, name=file.name, content=content, message=number)
+        recorder.record(Said, chat="g777", speaker=2, text=f"第 {number} 份", message=10 + number)
     steps = recorder.recording().steps
     assert [step.name for step in steps if isinstance(step, SentFile)] == ["2.bin", "3.bin"]
     assert len([step for step in steps if isinstance(step, Said)]) == 4

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from plugins._simulated_qq.stage import Cast
-from plugins._simulated_qq.world import Member
+from simulator.stage import Cast
+from simulator.world import Member
 
 # Longer than any QQ number: no real account or group can share a knowledge base or a memory with the page.
 BOT_ID = 900_000_000_000

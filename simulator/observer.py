@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from plugins._simulated_qq.dialects import Segment
-from plugins._simulated_qq.world import ForwardNode, Message
+from simulator.dialects import Segment
+from simulator.world import ForwardNode, Message
 
 
 @dataclass(slots=True)
@@ -43,13 +43,13 @@ class Sent:
     time: float = field(default_factory=time.perf_counter)
 
     @property
-    def ats(self) -> tuple[str, ...]:
+    def mentions(self) -> tuple[str, ...]:
         """Who was @-ed, as QQ numbers or "all"."""
         return tuple(str(segment["data"]["qq"]) for segment in self.segments if segment["type"] == "at")
 
 
 @dataclass(frozen=True, slots=True)
-class Reaction:
+class EmojiReaction:
     """An emoji put on, or with `on` False taken from, a message."""
 
     message_id: int
@@ -72,7 +72,7 @@ class Observer(Protocol):
         """A message, a merged forward or a file became visible."""
         ...
 
-    def reacted(self, reaction: Reaction) -> None:
+    def reacted(self, reaction: EmojiReaction) -> None:
         """An emoji was put on a message, or taken off."""
         ...
 

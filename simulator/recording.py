@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from plugins._simulated_qq.troubles import Trouble
-from plugins._simulated_qq.world import Role
+from simulator.troubles import Trouble
+from simulator.world import GroupRole
 
 FORMAT: Literal["qunzhi-conversation"] = "qunzhi-conversation"
 _CHAT = Field(pattern=r"^[gp][0-9]{1,15}$")
@@ -26,7 +26,7 @@ class Person(_Part):
 
     id: int = _PERSON
     name: str = Field(min_length=1, max_length=60)
-    role: Role
+    role: GroupRole
 
 
 class RecordedGroup(_Part):
@@ -94,7 +94,7 @@ class Reacted(_Step):
     on: bool = True
 
 
-class Troubled(_Step):
+class TroubleSwitched(_Step):
     """A simulated trouble began or ended."""
 
     kind: Literal["trouble"] = "trouble"
@@ -102,20 +102,20 @@ class Troubled(_Step):
     on: bool
 
 
-class Spoke(_Step):
+class DialectChanged(_Step):
     """Another implementation was played from here."""
 
     kind: Literal["dialect"] = "dialect"
     name: str = Field(max_length=20)
 
 
-class Cut(_Step):
+class ConnectionCut(_Step):
     """The socket was cut."""
 
     kind: Literal["cut"] = "cut"
 
 
-class Storm(_Step):
+class StormStarted(_Step):
     """A storm of messages began."""
 
     kind: Literal["storm"] = "storm"
@@ -133,7 +133,8 @@ class Answered(_Step):
 
 
 Step = Annotated[
-    Said | SentFile | Recalled | Reacted | Troubled | Spoke | Cut | Storm | Answered, Field(discriminator="kind")
+    Said | SentFile | Recalled | Reacted | TroubleSwitched | DialectChanged | ConnectionCut | StormStarted | Answered,
+    Field(discriminator="kind"),
 ]
 
 

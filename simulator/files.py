@@ -8,8 +8,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 import httpx
 
-from plugins._simulated_qq.dialects import Dialect
-from plugins._simulated_qq.parameters import (
+from simulator.dialects import Dialect
+from simulator.parameters import (
     BAD_PARAMETERS,
     EXECUTION_FAILED,
     ActionRefused,
@@ -17,7 +17,7 @@ from plugins._simulated_qq.parameters import (
     integer,
     string,
 )
-from plugins._simulated_qq.world import UploadedFile, World
+from simulator.world import UploadedFile, World
 
 
 class Files:
@@ -88,7 +88,7 @@ class Files:
         for file in here[:limit]:
             # NapCat gives fresh ids that live for the session; the old ones stay valid too.
             fresh = self._world.new_file_id("listing") if self._dialect.notice_id_differs else file.segment_id
-            self._world.keep_file(file, fresh)
+            self._world.add_file(file, fresh)
             files.append(
                 {
                     "group_id": group_id,
@@ -120,7 +120,7 @@ class Files:
             raise InvalidParameters(f"name must not contain a path: {name!r}")
         file_id = self._world.new_file_id("upload")
         file = UploadedFile(name, content, group_id, self._world.self_id, file_id, file_id)
-        self._world.keep_file(file, file_id)
+        self._world.add_file(file, file_id)
         return file
 
     async def _read(self, source: str) -> bytes:

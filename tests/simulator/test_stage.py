@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from plugins._simulated_qq.stage import Rejected
-from plugins._simulated_qq.transcript import Chat
-from tests.plugins.simulated_qq.conftest import ADMIN, GROUP, MEMBER, OTHER_GROUP, OWNER, Playground
+from simulator.stage import Rejected
+from simulator.transcript import Chat
+from tests.simulator.conftest import ADMIN, GROUP, MEMBER, OTHER_GROUP, OWNER, Playground
 
 HERE, ELSEWHERE, PRIVATE = Chat(True, GROUP), Chat(True, OTHER_GROUP), Chat(False, MEMBER)
 
@@ -123,26 +123,26 @@ async def test_nobody_speaks_where_he_is_not(playground: Playground) -> None:
 
 async def test_troubles(playground: Playground) -> None:
     stage = playground.stage
-    stage.trouble("timeout", on=True)
+    stage.set_trouble("timeout", on=True)
     await stage.say(HERE, MEMBER, "甲", at_bot=True)
     call = (await playground.frame("call", "send_group_msg"))["call"]
     assert (call["status"], call["retcode"]) == ("failed", 1200)
     assert await playground.frame("message", "你说甲"), "it arrives although it is reported as failed"
-    stage.trouble("timeout", on=False)
-    stage.trouble("refused", on=True)
+    stage.set_trouble("timeout", on=False)
+    stage.set_trouble("refused", on=True)
     playground.frames.clear()
     await stage.say(HERE, MEMBER, "乙", at_bot=True)
     assert (await playground.frame("call"))["call"]["status"] == "failed"
-    stage.trouble("refused", on=False)
-    stage.trouble("deaf", on=True)
+    stage.set_trouble("refused", on=False)
+    stage.set_trouble("deaf", on=True)
     await stage.say(HERE, MEMBER, "丙", at_bot=True)
     assert (await playground.frame("call", "ignored"))["call"]["action"] == "send_group_msg"
     assert "你说乙" not in str(playground.frames)
     assert "你说丙" not in str(playground.frames)
-    stage.trouble("deaf", on=False)
-    stage.trouble("expired", on=True)
+    stage.set_trouble("deaf", on=False)
+    stage.set_trouble("expired", on=True)
     assert playground.files.expired
-    stage.trouble("expired", on=False)
+    stage.set_trouble("expired", on=False)
     assert not playground.files.expired
     assert stage.troubles_frame()["troubles"] == []
 
@@ -150,15 +150,15 @@ async def test_troubles(playground: Playground) -> None:
 async def test_a_change_of_dialect_and_a_storm(playground: Playground) -> None:
     stage = playground.stage
     playground.frames.clear()
-    await stage.speak("llonebot")
+    await stage.change_dialect("llonebot")
     await playground.frame("bot", "'connected': False")
     frame = await playground.frame("bot", "'connected': True")
     assert frame["bot"]["dialect"] == "llonebot"
     await stage.say(HERE, MEMBER, "还在吗", at_bot=True)
     await playground.frame("message", "你说还在吗")
     with pytest.raises(Rejected, match="bad_request"):
-        await stage.speak("icq")
-    stage.storm(HERE)
+        await stage.change_dialect("icq")
+    stage.start_storm(HERE)
     async with asyncio.timeout(15):
         while sum(frame["type"] == "message" for frame in playground.frames) < 200:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
@@ -166,7 +166,7 @@ async def test_a_change_of_dialect_and_a_storm(playground: Playground) -> None:
 
 async def test_a_cut_ends_by_itself_and_nothing_is_said_meanwhile(playground: Playground) -> None:
     said = await playground.stage.say(HERE, MEMBER, "先说一句")
-    await playground.stage.cut()
+    await playground.stage.cut_connection()
     await playground.frame("bot", "'connected': False")
     with pytest.raises(Rejected, match="not_connected"):
         await playground.stage.say(HERE, MEMBER, "听得到吗", at_bot=True)

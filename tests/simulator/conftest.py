@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from plugins._simulated_qq.stage import Cast, Frame, Stage
-from plugins._simulated_qq.world import Member
-from tests.plugins.simulated_qq.echo_bot import EchoBot
+from simulator.stage import Cast, Frame, Stage
+from simulator.world import Member
+from tests.simulator.echo_bot import EchoBot
 
 OWNER, ADMIN, MEMBER = 10001, 10002, 10003
 GROUP, OTHER_GROUP = 777, 888

@@ -4,8 +4,8 @@ import time
 from collections import deque
 from typing import Any
 
-from plugins._simulated_qq.recording import Person, RecordedGroup, Recording, Step
-from plugins._simulated_qq.world import Group, UploadedFile, World
+from simulator.recording import Person, RecordedGroup, Recording, Step
+from simulator.world import Group, UploadedFile, World
 
 # Of the contents of files; the oldest are forgotten first, with the steps that they stand in.
 _KEPT_BYTES = 256 << 20
@@ -21,7 +21,7 @@ class Recorder:
         self._files: deque[UploadedFile] = deque()
         self._began: float | None = None
 
-    def note(self, kind: type[Step], **fields: Any) -> None:
+    def record(self, kind: type[Step], **fields: Any) -> None:
         """Something happened now. The step's time counts from the first one."""
         present = time.monotonic()
         if self._began is None:
@@ -33,7 +33,7 @@ class Recorder:
         self._files.append(file)
         while sum(len(kept.content) for kept in self._files) > _KEPT_BYTES:
             oldest = self._files.popleft()
-            self._world.drop_file(oldest)
+            self._world.remove_file(oldest)
             steps = [step for step in self._steps if getattr(step, "content", None) is not oldest.content]
             self._steps = deque(steps, maxlen=_KEPT_STEPS)
 

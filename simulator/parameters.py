@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from plugins._simulated_qq import cq_code
-from plugins._simulated_qq.world import Segment
+from simulator import cq_code
+from simulator.world import Segment
 
 BAD_PARAMETERS = 1400
 EXECUTION_FAILED = 1200

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins._simulated_qq.player import Player, Replayed
-from plugins._simulated_qq.recording import Answered, BadRecording, Person, RecordedGroup, Recording, Said, SentFile
-from plugins._simulated_qq.stage import Rejected
-from plugins._simulated_qq.transcript import Chat
-from tests.plugins.simulated_qq.conftest import GROUP, MEMBER, OTHER_GROUP, OWNER, Playground
+from simulator.player import Player, Replayed
+from simulator.recording import Answered, BadRecording, Person, RecordedGroup, Recording, Said, SentFile
+from simulator.stage import Rejected
+from simulator.transcript import Chat
+from tests.simulator.conftest import GROUP, MEMBER, OTHER_GROUP, OWNER, Playground
 
 HERE, ELSEWHERE = Chat(True, GROUP), Chat(True, OTHER_GROUP)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

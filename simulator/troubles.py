@@ -3,7 +3,7 @@
 from collections.abc import Set as AbstractSet
 from typing import Literal, get_args
 
-from plugins._simulated_qq.faults import ANY, Faults
+from simulator.faults import ANY, Faults
 
 Trouble = Literal["slow", "timeout", "refused", "deaf", "expired"]
 TROUBLE_NAMES: tuple[Trouble, ...] = get_args(Trouble)

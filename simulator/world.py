@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 Segment = dict[str, Any]
-Role = Literal["owner", "admin", "member"]
+GroupRole = Literal["owner", "admin", "member"]
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class Member:
     user_id: int
     nickname: str
     card: str = ""
-    role: Role = "member"
+    role: GroupRole = "member"
     known: bool = True
 
 
@@ -103,7 +103,7 @@ class World:
         self.signed_message_ids = signed_message_ids
         self._counter = itertools.count(1)
 
-    def add_group(self, group_id: int, name: str = "测试群", *, bot_role: Role = "member") -> Group:
+    def add_group(self, group_id: int, name: str = "测试群", *, bot_role: GroupRole = "member") -> Group:
         """A group with the bot in it; an existing one is returned as it is."""
         if group_id not in self.groups:
             bot = Member(self.self_id, self.bot.nickname, role=bot_role)
@@ -117,7 +117,7 @@ class World:
         nickname: str | None = None,
         *,
         card: str = "",
-        role: Role = "member",
+        role: GroupRole = "member",
         known: bool = True,
     ) -> Member:
         """Put a person into a group, or change the one who is there."""
@@ -149,20 +149,20 @@ class World:
         digest = self._digest(kind, next(self._counter)).hex()
         return digest[:32] if kind == "notice" else f"/{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:40]}"
 
-    def keep_forward(self, nodes: tuple[ForwardNode, ...]) -> str:
+    def add_forward(self, nodes: tuple[ForwardNode, ...]) -> str:
         """Give a merged forward its resource id."""
         resource = f"res-{next(self._counter)}"
         self.forwards[resource] = nodes
         return resource
 
-    def keep_file(self, file: UploadedFile, *ids: str) -> None:
+    def add_file(self, file: UploadedFile, *ids: str) -> None:
         """Let `ids` find the file; a new file is also listed."""
         if file not in self.files:
             self.files.append(file)
         for key in ids:
             self._file_ids[key] = file
 
-    def drop_file(self, file: UploadedFile) -> None:
+    def remove_file(self, file: UploadedFile) -> None:
         """Forget a file altogether."""
         self.files = [kept for kept in self.files if kept is not file]
         self._file_ids = {key: kept for key, kept in self._file_ids.items() if kept is not file}

@@ -3,9 +3,9 @@
 import time
 from typing import Any
 
-from plugins._simulated_qq import cq_code
-from plugins._simulated_qq.dialects import Dialect
-from plugins._simulated_qq.world import Message, UploadedFile
+from simulator import cq_code
+from simulator.dialects import Dialect
+from simulator.world import Message, UploadedFile
 
 Event = dict[str, Any]
 
@@ -18,7 +18,7 @@ def event(self_id: int, post_type: str, **data: Any) -> Event:
 def message_event(self_id: int, dialect: Dialect, message: Message) -> Event:
     """Somebody said something."""
     raw = cq_code.encode(message.segments)
-    told = event(
+    common = event(
         self_id,
         "message",
         time=message.time,
@@ -33,16 +33,16 @@ def message_event(self_id: int, dialect: Dialect, message: Message) -> Event:
         message=raw if dialect.string_messages else message.segments,
     )
     if message.group_id is None:
-        return told | {"message_type": "private", "sub_type": "friend", "target_id": self_id}
-    return told | {"message_type": "group", "sub_type": "normal", "group_id": message.group_id}
+        return common | {"message_type": "private", "sub_type": "friend", "target_id": self_id}
+    return common | {"message_type": "group", "sub_type": "normal", "group_id": message.group_id}
 
 
-def temporary_chat(dialect: Dialect, told: Event, group_id: int) -> Event:
+def temporary_chat(dialect: Dialect, private: Event, group_id: int) -> Event:
     """A private message of a stranger, who found the bot in a group."""
-    told = {**told, "sub_type": "group"}
+    private = {**private, "sub_type": "group"}
     if dialect.name == "llonebot":
-        return {**told, "sender": {**told["sender"], "group_id": group_id}}
-    return {**told, "group_id": group_id, "temp_source": 0}
+        return {**private, "sender": {**private["sender"], "group_id": group_id}}
+    return {**private, "group_id": group_id, "temp_source": 0}
 
 
 def group_upload(self_id: int, dialect: Dialect, file: UploadedFile) -> Event:

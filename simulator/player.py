@@ -6,21 +6,21 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from plugins._simulated_qq.recording import (
+from simulator.recording import (
     Answered,
-    Cut,
+    ConnectionCut,
+    DialectChanged,
     Reacted,
     Recalled,
     Recording,
     Said,
     SentFile,
-    Spoke,
     Step,
-    Storm,
-    Troubled,
+    StormStarted,
+    TroubleSwitched,
 )
-from plugins._simulated_qq.stage import Frame, Rejected, Stage
-from plugins._simulated_qq.transcript import Chat
+from simulator.stage import Frame, Rejected, Stage
+from simulator.transcript import Chat
 
 # People pause; a recording that lay open over lunch need not.
 _LONGEST_PAUSE_S = 5.0
@@ -110,7 +110,7 @@ class Player:
                     step.speaker,
                     step.text,
                     at_bot=step.at_bot,
-                    reply_to=None if step.reply_to is None else self._now(step.reply_to),
+                    reply_to=None if step.reply_to is None else self._current_id(step.reply_to),
                     image=(step.image.name, step.image.content) if step.image else None,
                 )
             case SentFile():
@@ -118,27 +118,30 @@ class Player:
                     Chat.parse(step.chat), step.speaker, step.name, step.content
                 )
             case Recalled():
-                await stage.recall(self._now(step.message), step.operator)
+                await stage.recall(self._current_id(step.message), step.operator)
             case Reacted():
-                await stage.react(self._now(step.message), step.speaker, step.emoji, on=step.on)
-            case Troubled():
-                stage.trouble(step.name, on=step.on)
-            case Spoke():
-                await stage.speak(step.name)
-            case Cut():
-                await stage.cut()
-            case Storm():
-                stage.storm(Chat.parse(step.chat))
+                await stage.react(self._current_id(step.message), step.speaker, step.emoji, on=step.on)
+            case TroubleSwitched():
+                stage.set_trouble(step.name, on=step.on)
+            case DialectChanged():
+                await stage.change_dialect(step.name)
+            case ConnectionCut():
+                await stage.cut_connection()
+            case StormStarted():
+                stage.start_storm(Chat.parse(step.chat))
             case Answered():
                 raise AssertionError("answers are waited for")
 
     async def _wait_for_answer(self, step: Answered) -> Replayed:
         # Other words than then are taken for the answer only after those of then had their time.
         first_s = self._answer_wait_s / 3
-        for wait_s, fits in ((first_s, self._is_the_answer), (self._answer_wait_s - first_s, self._may_be_the_answer)):
+        for wait_s, matches in (
+            (first_s, self._is_the_answer),
+            (self._answer_wait_s - first_s, self._may_be_the_answer),
+        ):
             try:
                 async with asyncio.timeout(wait_s):
-                    while (answer := self._take(step, fits)) is None:
+                    while (answer := self._take(step, matches)) is None:
                         self._heard.clear()
                         await self._heard.wait()
             except TimeoutError:
@@ -147,9 +150,9 @@ class Player:
             return Replayed(step, said=text_of(answer["parts"]))
         return Replayed(step)
 
-    def _take(self, step: Answered, fits: Callable[[Answered, Frame], bool]) -> Frame | None:
+    def _take(self, step: Answered, matches: Callable[[Answered, Frame], bool]) -> Frame | None:
         answers = self._answers[step.chat]
-        answer = next((answer for answer in answers if fits(step, answer)), None)
+        answer = next((answer for answer in answers if matches(step, answer)), None)
         if answer is not None:
             answers.remove(answer)
         return answer
@@ -172,7 +175,7 @@ class Player:
         except TimeoutError as error:
             raise Rejected("not_connected") from error
 
-    def _now(self, recorded: int) -> int:
+    def _current_id(self, recorded: int) -> int:
         if recorded not in self._ids:
             raise Rejected("unknown_message")
         return self._ids[recorded]

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import Any
 
-from plugins._simulated_qq import cq_code
-from plugins._simulated_qq.deeds import Observer, Reaction, Sent
-from plugins._simulated_qq.dialects import Dialect
-from plugins._simulated_qq.files import Files
-from plugins._simulated_qq.parameters import (
+from simulator import cq_code
+from simulator.dialects import Dialect
+from simulator.files import Files
+from simulator.observer import EmojiReaction, Observer, Sent
+from simulator.parameters import (
     EXECUTION_FAILED,
     UNKNOWN_ACTION,
     ActionRefused,
@@ -17,7 +17,7 @@ from plugins._simulated_qq.parameters import (
     read_segments,
     string,
 )
-from plugins._simulated_qq.world import ForwardNode, Group, Member, Message, Segment, World, text_of
+from simulator.world import ForwardNode, Group, Member, Message, Segment, World, text_of
 
 Handler = Callable[[dict[str, Any]], Any | Awaitable[Any]]
 
@@ -115,7 +115,7 @@ class Actions:
 
     def _forward(self, action: str, params: dict[str, Any]) -> dict[str, Any]:
         nodes = tuple(self._node(node) for node in read_segments(params, "messages", self._observer.violated))
-        resource = self.world.keep_forward(nodes)
+        resource = self.world.add_forward(nodes)
         if action == "send_forward_msg" and self.dialect.forward_only_uploads:
             return {"message_id": 0, "forward_id": resource}
         group_id, user_id = self._target(action, params)
@@ -218,7 +218,7 @@ class Actions:
         message = self._find_message(params)
         if message.group_id is None and (self.dialect.reaction_groups_only or key == "code"):
             raise ActionRefused(EXECUTION_FAILED, "只支持群消息")
-        self._observer.reacted(Reaction(message.message_id, string(params, key), bool(params.get(on, True))))
+        self._observer.reacted(EmojiReaction(message.message_id, string(params, key), bool(params.get(on, True))))
         return {"result": 0, "errMsg": ""} if key == "emoji_id" else None
 
     def _input_status(self, params: dict[str, Any]) -> dict[str, Any]:

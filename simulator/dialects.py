@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from plugins._simulated_qq.world import Member, Segment, UploadedFile
+from simulator.world import Member, Segment, UploadedFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from plugins._simulated_qq.world import ForwardNode, Message, Segment, UploadedFile, World
+from simulator.world import ForwardNode, Message, Segment, UploadedFile, World
 
 _KEPT_PER_CHAT = 1000
 

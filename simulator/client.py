@@ -11,13 +11,13 @@ from typing import Any, Protocol, Self
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from plugins._simulated_qq import events
-from plugins._simulated_qq.actions import Actions
-from plugins._simulated_qq.deeds import Call, Observer
-from plugins._simulated_qq.dialects import NAPCAT, Dialect
-from plugins._simulated_qq.faults import Faults
-from plugins._simulated_qq.parameters import ActionRefused
-from plugins._simulated_qq.world import Member, Message, Segment, UploadedFile, World
+from simulator import events
+from simulator.actions import Actions
+from simulator.dialects import NAPCAT, Dialect
+from simulator.faults import Faults
+from simulator.observer import Call, Observer
+from simulator.parameters import ActionRefused
+from simulator.world import Member, Message, Segment, UploadedFile, World
 
 SEND_ACTIONS = ("send_msg", "send_group_msg", "send_private_msg")
 # NapCat's limit for one frame.
@@ -171,7 +171,7 @@ class OneBotClient:
         """Read again."""
         self._open_socket().transport.resume_reading()
 
-    def speak(self, dialect: Dialect) -> None:
+    def set_dialect(self, dialect: Dialect) -> None:
         """Change the implementation that is played; for a clean change, while not connected."""
         self.dialect = dialect
         self.world.signed_message_ids = dialect.signed_message_ids
@@ -184,9 +184,9 @@ class OneBotClient:
         except ConnectionClosed as error:
             raise NotConnected from error
 
-    async def send_event(self, told: events.Event) -> None:
+    async def send_event(self, event: events.Event) -> None:
         """Send one event; `time` and `self_id` are filled in where missing. Raises `NotConnected`."""
-        frame = json.dumps({"time": int(time.time()), "self_id": self.self_id} | told, ensure_ascii=False)
+        frame = json.dumps({"time": int(time.time()), "self_id": self.self_id} | event, ensure_ascii=False)
         # Half characters go as escapes, as JavaScript's JSON writes them.
         await self.send_raw(re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match.group()):04x}", frame))
 
@@ -224,10 +224,10 @@ class OneBotClient:
         """A friend writes; with `from_group` a stranger in a temporary chat. Gives the message id."""
         person = self.world.add_friend(user_id) if from_group is None else self.world.member(from_group, user_id)
         message = self._message(None, person, _segments(content, reply_to))
-        told = self.message_event(message)
+        event = self.message_event(message)
         if from_group is not None:
-            told = events.temporary_chat(self.dialect, told, from_group)
-        await self.send_event(told)
+            event = events.temporary_chat(self.dialect, event, from_group)
+        await self.send_event(event)
         return message.message_id
 
     async def upload_group_file(
@@ -245,13 +245,13 @@ class OneBotClient:
         """Somebody uploads a file to a group: the notice and the message with the segment, in the dialect's order."""
         member = self.world.member(group_id, user_id)
         file = self._file(name, content, group_id, user_id, folder_id)
-        told: list[events.Event] = []
+        pending: list[events.Event] = []
         if notice:
-            told.append(events.group_upload(self.self_id, self.dialect, file))
+            pending.append(events.group_upload(self.self_id, self.dialect, file))
         if message:
-            told.append(self.message_event(self._file_message(file, member)))
+            pending.append(self.message_event(self._file_message(file, member)))
         first = self.dialect.notice_first if notice_first is None else notice_first
-        for event in told if first else reversed(told):
+        for event in pending if first else reversed(pending):
             await self.send_event(event)
         return file
 
@@ -269,7 +269,7 @@ class OneBotClient:
     def image(self, name: str, content: bytes) -> Segment:
         """An image segment for a message; the picture is at the file host and known to get_image."""
         file = self._file(name, content, None, self.self_id, "/")
-        self.world.keep_file(file, name)
+        self.world.add_file(file, name)
         data: dict[str, Any] = {"file": name, "url": file.url or "", "file_size": str(len(content)), "summary": ""}
         return {"type": "image", "data": data | {"sub_type" if self.dialect.name == "napcat" else "subType": 0}}
 
@@ -281,9 +281,9 @@ class OneBotClient:
     async def react(self, user_id: int, message_id: int, emoji_id: str, *, on: bool = True) -> None:
         """Somebody puts an emoji on a group message, or takes it off. go-cqhttp does not tell of it."""
         message = self.world.messages[message_id]
-        told = events.reaction(self.self_id, self.dialect, message, user_id, emoji_id, on=on)
-        if told is not None:
-            await self.send_event(told)
+        event = events.reaction(self.self_id, self.dialect, message, user_id, emoji_id, on=on)
+        if event is not None:
+            await self.send_event(event)
 
     def message_event(self, message: Message) -> events.Event:
         """The event of a message, for `send_event`: for example to deliver the same one twice."""
@@ -313,7 +313,7 @@ class OneBotClient:
         notice_id = self.world.new_file_id("notice") if self.dialect.notice_id_differs else segment_id
         url = None if self.file_host is None else self.file_host.host(name, content).url
         file = UploadedFile(name, content, group_id, user_id, notice_id, segment_id, folder_id=folder_id, url=url)
-        self.world.keep_file(file, notice_id, segment_id)
+        self.world.add_file(file, notice_id, segment_id)
         return file
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
