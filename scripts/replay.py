@@ -1,8 +1,12 @@
-"""Play a saved conversation to a bot of its own, and print what it says now beside what it said then.
+"""Replay a saved conversation to a temporary bot, and print its answers next to the recorded ones.
 
-The bot starts with an empty data directory and the settings of `.env`; the real data is not touched. Exit code 0: every
-answer came, though its words may differ; 1: one did not, or a step could not be done; 2: nothing could be played;
-130: broken off.
+The bot starts with an empty data directory and the settings of `.env`. The real data is not touched.
+
+Exit codes:
+    0: Every answer came, though its text may differ.
+    1: An answer did not come, or a step could not be performed.
+    2: The conversation could not be replayed at all.
+    130: The replay was interrupted.
 """
 
 import argparse
@@ -22,7 +26,7 @@ import aiohttp
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from simulator.recording import BadRecording, Recording  # noqa: E402 - found by the line before
+from simulator.recording import BadRecording, Recording  # noqa: E402 - needs the path from the line above
 
 _START_S = 120.0
 _STOP_S = 20.0
@@ -38,7 +42,7 @@ _PROBLEMS = {
 
 
 def main() -> int:
-    """Read the command line and play."""
+    """Parse the command line, replay the conversation and return the exit code."""
     parser = argparse.ArgumentParser(prog="make replay FILE=…", description="把存下来的对话重放给一个临时的机器人")
     parser.add_argument("recording", type=Path, help="试用网页里保存的 JSON 文件")
     recording: Path = parser.parse_args().recording
@@ -52,7 +56,7 @@ def main() -> int:
     except BadRecording as error:
         _print(f"{recording} 不是试用网页存下来的对话，放不了（{error}）。")
         return 2
-    # Ended from outside, it still ends its bot.
+    # Handle SIGTERM like Ctrl+C, so that the bot is stopped too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return asyncio.run(_replay(content))
@@ -165,7 +169,7 @@ def _plain(parts: list[dict[str, Any]]) -> str:
 
 
 async def _collect(bot: Process, log: list[str]) -> None:
-    assert bot.stdout is not None  # noqa: S101 - it was asked for
+    assert bot.stdout is not None  # noqa: S101 - stdout is a pipe
     async for line in bot.stdout:
         log.append(line.decode("utf-8", "replace").rstrip())
         del log[:-200]
@@ -178,7 +182,7 @@ def _free_port() -> int:
 
 
 def _print(text: str) -> None:
-    print(text, flush=True)  # noqa: T201 - a program for the terminal
+    print(text, flush=True)  # noqa: T201 - a command line program
 
 
 if __name__ == "__main__":

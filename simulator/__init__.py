@@ -1,5 +1,5 @@
-"""QQ in miniature: an OneBot v11 implementation of our own, with the groups, people and files behind it.
+"""A simulated QQ: an OneBot v11 implementation with the groups, people and files behind it.
 
-It plays the client towards the bot over a real reverse WebSocket: for the local page, for replaying a conversation, and
-for the end-to-end tests. It knows neither NoneBot nor the services.
+It connects to the bot as a client over a real reverse WebSocket. The local page, the replay of saved conversations and
+the end-to-end tests use it. It imports neither NoneBot nor the rest of the bot.
 """

@@ -1,4 +1,4 @@
-"""What an OneBot v11 implementation does when it is called: validates as NapCat does, acts on the world, answers."""
+"""The actions of an OneBot v11 implementation: validate the parameters as NapCat does, change the world, respond."""
 
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
@@ -23,7 +23,7 @@ Handler = Callable[[dict[str, Any]], Any | Awaitable[Any]]
 
 
 class Actions:
-    """All actions of one account in one dialect; `observer` is told what they do."""
+    """All actions of one account in one dialect. They report to `observer`."""
 
     def __init__(self, world: World, dialect: Dialect, observer: Observer) -> None:
         self.world = world
@@ -33,7 +33,7 @@ class Actions:
         self._handlers = self._table()
 
     async def perform(self, action: str, params: dict[str, Any]) -> Any:
-        """Do it and give the response's data. Raises `ActionRefused`."""
+        """Perform an action and return the data of the response. Raise `ActionRefused` if the action fails."""
         handler = self._handlers.get(action)
         if handler is None:
             raise ActionRefused(UNKNOWN_ACTION, f"不支持的Api {action}")
@@ -148,7 +148,7 @@ class Actions:
             message = self._find_message({"message_id": known})
             return ForwardNode(message.user_id, message.sender["nickname"], tuple(message.segments))
         user_id, nickname = data.get("user_id", data.get("uin")), data.get("nickname", data.get("name"))
-        # go-cqhttp silently skips a node without them.
+        # go-cqhttp silently skips a node without a user id or a nickname.
         if not str(user_id or "").isdigit() or not nickname:
             raise InvalidParameters(f"node without user_id or nickname: {segment!r}")
         return ForwardNode(int(user_id), nickname, tuple(read_segments(data, "content", self._observer.violated)))

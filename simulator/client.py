@@ -1,4 +1,4 @@
-"""One QQ account that is connected to the bot: sends events, answers actions."""
+"""The OneBot client of one QQ account: it connects to the bot, sends events and answers actions."""
 
 import asyncio
 import json
@@ -33,32 +33,43 @@ class HandshakeRefused(Exception):
 
 
 class NotConnected(Exception):
-    """There is no connection to send anything over."""
+    """There is no open connection to send over."""
 
 
 class HostedFile(Protocol):
-    """A file that can be fetched."""
+    """A file that can be downloaded."""
 
     @property
     def url(self) -> str:
-        """Its address. It ends in `?fname=`, as NapCat's and Lagrange's links do."""
+        """The download address. It ends in `?fname=`, as NapCat's and Lagrange's links do."""
         ...
 
 
 class FileHost(Protocol):
-    """QQ's media host: gives files an address."""
+    """QQ's media host, which serves files at an address."""
 
     def host(self, name: str, content: bytes) -> HostedFile:
-        """Put bytes under a fresh address."""
+        """Make a file available at a new address."""
         ...
 
 
 class OneBotClient:
-    """One QQ account. As a context manager it connects, and says `lifecycle connect`.
+    """The OneBot client of one QQ account. As a context manager it connects and closes.
 
-    `heartbeat` is the interval in seconds, None for no heartbeats. Files get an address at `file_host`; without one
-    links cannot be had, as when NapCat has no packet backend. The world may be filled before connecting. Events whose
-    group, member or friend does not exist yet create it. `observer` is told what the bot does.
+    `world` may be filled before connecting. Methods that send an event create its group, member or friend if they do
+    not exist.
+
+    Args:
+        url: The address of the bot's reverse WebSocket.
+        observer: Receives everything that the bot does.
+        self_id: The QQ number of the account.
+        token: The access token, or None to send none.
+        dialect: The implementation to simulate.
+        file_host: Where files get their address. Without it there are no download links, as when NapCat has no packet
+            backend.
+        heartbeat: Seconds between heartbeats, or None for no heartbeats.
+        connect_timeout: Seconds to keep trying to connect.
+        headers: Further headers of the handshake.
     """
 
     def __init__(
@@ -109,11 +120,14 @@ class OneBotClient:
 
     @property
     def close_code(self) -> int | None:
-        """Why the socket closed (RFC 6455), None while it is open or never was."""
+        """The close code of the connection (RFC 6455), or None while it is open or if there was none."""
         return None if self._socket is None else self._socket.close_code
 
     async def connect(self, *, retry_refused: bool = False) -> None:
-        """Connect, waiting for the bot to come up. Raises `HandshakeRefused`, at the end only with `retry_refused`."""
+        """Connect and send `lifecycle connect`. Keep trying for `connect_timeout` seconds until the bot is up.
+
+        Raise `HandshakeRefused` if the bot refuses the handshake, with `retry_refused` only after the timeout.
+        """
         deadline = time.monotonic() + self._connect_timeout
         while True:
             try:
@@ -140,18 +154,18 @@ class OneBotClient:
             self._start(self._beat(self._socket, self._heartbeat))
 
     async def reconnect(self) -> None:
-        """Close if open, and connect again; the bot may still hold the old socket for a moment."""
+        """Close an open connection and connect again. Retry while the bot still holds the old connection."""
         await self.close()
         await self.connect(retry_refused=True)
 
     async def drop(self) -> None:
-        """Cut the connection without a closing handshake. Answers still owed are lost."""
+        """Drop the connection without a closing handshake. Pending responses are lost."""
         socket = self._open_socket()
         socket.transport.abort()
         await socket.wait_closed()
 
     async def close(self) -> None:
-        """Close properly and stop everything of this connection."""
+        """Close the connection with a closing handshake and cancel its tasks."""
         if self._socket is not None:
             await self._socket.close()
         for task in list(self._tasks):
@@ -159,35 +173,35 @@ class OneBotClient:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def wait_closed(self) -> int | None:
-        """Wait until the connection ends, and give the close code."""
+        """Wait until the connection is closed and return the close code."""
         await self._open_socket().wait_closed()
         return self.close_code
 
     def freeze(self) -> None:
-        """Stop reading, pings included: a half-open peer."""
+        """Stop reading, so that pings are not answered either, as with a half-open connection."""
         self._open_socket().transport.pause_reading()
 
     def thaw(self) -> None:
-        """Read again."""
+        """Resume reading after `freeze`."""
         self._open_socket().transport.resume_reading()
 
     def set_dialect(self, dialect: Dialect) -> None:
-        """Change the implementation that is played; for a clean change, while not connected."""
+        """Simulate another implementation from now on. Call this while not connected."""
         self.dialect = dialect
         self.world.signed_message_ids = dialect.signed_message_ids
         self.actions = Actions(self.world, dialect, self._observer)
 
     async def send_raw(self, frame: str) -> None:
-        """Send any text frame. Raises `NotConnected`."""
+        """Send a text frame. Raise `NotConnected` if there is no open connection."""
         try:
             await self._open_socket().send(frame)
         except ConnectionClosed as error:
             raise NotConnected from error
 
     async def send_event(self, event: events.Event) -> None:
-        """Send one event; `time` and `self_id` are filled in where missing. Raises `NotConnected`."""
+        """Send an event, adding a missing `time` and `self_id`. Raise `NotConnected` if there is no open connection."""
         frame = json.dumps({"time": int(time.time()), "self_id": self.self_id} | event, ensure_ascii=False)
-        # Half characters go as escapes, as JavaScript's JSON writes them.
+        # Send lone surrogates as escapes, as JSON.stringify of JavaScript does.
         await self.send_raw(re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match.group()):04x}", frame))
 
     # -- what people do -----------------------------------------------------------------------------------------------
@@ -201,7 +215,7 @@ class OneBotClient:
         at_bot: bool = False,
         reply_to: int | None = None,
     ) -> int:
-        """Somebody writes in a group; `at_bot` puts an @ in front. Gives the message id."""
+        """Send a member's message to a group and return its id. `at_bot` puts an @ of the bot in front."""
         member = self.world.member(group_id, user_id)
         segments = _segments(content, reply_to)
         if at_bot:
@@ -221,7 +235,10 @@ class OneBotClient:
         reply_to: int | None = None,
         from_group: int | None = None,
     ) -> int:
-        """A friend writes; with `from_group` a stranger in a temporary chat. Gives the message id."""
+        """Send a friend's private message and return its id.
+
+        With `from_group` the sender is a stranger who opened a temporary chat from that group.
+        """
         person = self.world.add_friend(user_id) if from_group is None else self.world.member(from_group, user_id)
         message = self._message(None, person, _segments(content, reply_to))
         event = self.message_event(message)
@@ -242,7 +259,10 @@ class OneBotClient:
         message: bool = True,
         folder_id: str = "/",
     ) -> UploadedFile:
-        """Somebody uploads a file to a group: the notice and the message with the segment, in the dialect's order."""
+        """Upload a member's file to a group: send the notice and the message with the segment, in the dialect's order.
+
+        `notice_first` overrides the order. `notice` and `message` select which of the two events are sent.
+        """
         member = self.world.member(group_id, user_id)
         file = self._file(name, content, group_id, user_id, folder_id)
         pending: list[events.Event] = []
@@ -256,7 +276,7 @@ class OneBotClient:
         return file
 
     async def upload_private_file(self, user_id: int, name: str, content: bytes) -> UploadedFile:
-        """A friend sends a file: a message with a segment, an offline_file notice, or both, as the dialect does."""
+        """Send a friend's file as the dialect does: a message with a segment, an offline_file notice, or both."""
         person = self.world.add_friend(user_id)
         file = self._file(name, content, None, user_id, "/")
         message = self._file_message(file, person)
@@ -267,29 +287,29 @@ class OneBotClient:
         return file
 
     def image(self, name: str, content: bytes) -> Segment:
-        """An image segment for a message; the picture is at the file host and known to get_image."""
+        """Return an image segment for a message. The image is on the file host and available to get_image."""
         file = self._file(name, content, None, self.self_id, "/")
         self.world.add_file(file, name)
         data: dict[str, Any] = {"file": name, "url": file.url or "", "file_size": str(len(content)), "summary": ""}
         return {"type": "image", "data": data | {"sub_type" if self.dialect.name == "napcat" else "subType": 0}}
 
     async def recall(self, message_id: int, operator_id: int | None = None) -> None:
-        """Somebody takes a message back; `operator_id` is the admin who did, by default the author."""
+        """Recall a message. `operator_id` is the admin who recalls it, by default the author."""
         message = self.world.messages.pop(message_id)
         await self.send_event(events.recall(self.self_id, message, operator_id or message.user_id))
 
     async def react(self, user_id: int, message_id: int, emoji_id: str, *, on: bool = True) -> None:
-        """Somebody puts an emoji on a group message, or takes it off. go-cqhttp does not tell of it."""
+        """Add a person's emoji to a group message, or remove it. The go-cqhttp dialect sends no event for this."""
         message = self.world.messages[message_id]
         event = events.reaction(self.self_id, self.dialect, message, user_id, emoji_id, on=on)
         if event is not None:
             await self.send_event(event)
 
     def message_event(self, message: Message) -> events.Event:
-        """The event of a message, for `send_event`: for example to deliver the same one twice."""
+        """Return the event of a message, for example to deliver it twice with `send_event`."""
         return events.message_event(self.self_id, self.dialect, message)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _open_socket(self) -> ClientConnection:
         if self._socket is None:
@@ -327,7 +347,7 @@ class OneBotClient:
             self._observer.failed(error)
 
     async def _receive(self, socket: ClientConnection) -> None:
-        # The end of the connection is visible in `connected` and `close_code`.
+        # `connected` and `close_code` show that the connection is closed.
         with suppress(ConnectionClosed):
             async for frame in socket:
                 request = json.loads(frame)
@@ -341,7 +361,7 @@ class OneBotClient:
         if delay := self.faults.delay_of(call.action):
             await asyncio.sleep(delay)
         envelope = await self._envelope(call)
-        # The echo goes back as it came, whatever its type; a request without one is answered without.
+        # Return the echo unchanged, whatever its type. A request without an echo gets a response without one.
         call.response = envelope | ({"echo": request["echo"]} if "echo" in request else {})
         self._observer.answered(call)
         with suppress(ConnectionClosed):

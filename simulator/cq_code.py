@@ -7,7 +7,7 @@ _CODE = re.compile(r"\[CQ:([A-Za-z0-9_.-]+)((?:,[^,\]]*)*)\]")
 
 
 def encode(segments: list[dict[str, Any]]) -> str:
-    """Write segments as one string."""
+    """Return segments as one string."""
     parts: list[str] = []
     for segment in segments:
         if segment["type"] == "text":
@@ -19,7 +19,7 @@ def encode(segments: list[dict[str, Any]]) -> str:
 
 
 def decode(text: str) -> list[dict[str, Any]]:
-    """Read a string as an implementation does: what looks like a code becomes a segment."""
+    """Parse a string into segments. Anything that looks like a code becomes one, as in the implementations."""
     segments: list[dict[str, Any]] = []
     position = 0
     for match in _CODE.finditer(text):

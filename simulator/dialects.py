@@ -1,4 +1,4 @@
-"""How the OneBot v11 implementations differ on the wire, as far as a bot can notice."""
+"""The differences between OneBot v11 implementations that a bot can notice on the wire."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,50 +8,50 @@ from simulator.world import Member, Segment, UploadedFile
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One implementation's habits. `dataclasses.replace` makes a variant, for example with string messages."""
+    """The behavior of one implementation. `dataclasses.replace` makes a variant, for example with string messages."""
 
     name: str
     app_name: str
     app_version: str
-    # Message ids are a signed 32-bit number, so every second one is negative here; NapCat's never are.
+    # Message ids are signed 32-bit numbers, so every second one is negative here. NapCat's are never negative.
     signed_message_ids: bool = False
-    # The sender's role is left out when the member is unknown to the implementation (NapCat).
+    # The sender's role is omitted if the implementation does not know the member (NapCat).
     omits_unknown_role: bool = False
     sender_level: bool = True
     at_name: bool = False
     file_segment: Literal["napcat", "llonebot", "lagrange", "go-cqhttp"] = "napcat"
     # The file segment of a message carries a download link.
     segment_url: bool = False
-    # The group_upload notice carries another id than the segment (both resolve), and a download link.
+    # The group_upload notice carries a different id than the segment (both resolve), and a download link.
     notice_id_differs: bool = False
     notice_url: bool = False
-    # Which of the two comes first for a group file; in reality not guaranteed.
+    # For a group file, the notice comes before the message. In reality the order is not guaranteed.
     notice_first: bool = True
-    # A private file is told by a message with a file segment, by an offline_file notice, or by both.
+    # A private file is announced by a message with a file segment, by an offline_file notice, or by both.
     private_file: Literal["message", "notice", "both"] = "message"
     private_file_url: bool = True
-    # get_group_file_url leaves the name out of `?fname=`.
+    # get_group_file_url leaves `?fname=` without the file name.
     nameless_url: bool = True
     reaction: Literal["set_msg_emoji_like", "set_group_reaction"] | None = "set_msg_emoji_like"
     reaction_groups_only: bool = False
     get_file: bool = True
     input_status: bool = True
-    # send_forward_msg only uploads and sends nothing (Lagrange).
+    # send_forward_msg uploads the forward but sends nothing (Lagrange).
     forward_only_uploads: bool = False
-    # upload_*_file takes only a path on the implementation's own host.
+    # upload_*_file accepts only a path on the implementation's own host.
     uploads_paths_only: bool = False
     upload_name_required: bool = False
-    # A failed upload is told in `status`, which the adapter takes for success (Lagrange).
+    # A failed upload is reported in `status`, which the adapter takes for success (Lagrange).
     upload_error_as_status: bool = False
-    # messagePostFormat: events carry CQ codes instead of arrays.
+    # messagePostFormat: events carry strings with CQ codes instead of arrays.
     string_messages: bool = False
 
     def at(self, member: Member) -> Segment:
-        """An @ as it arrives."""
+        """Return the segment of an @ in a message event."""
         return {"type": "at", "data": {"qq": str(member.user_id)} | ({"name": member.nickname} if self.at_name else {})}
 
     def sender(self, member: Member, *, in_group: bool) -> dict[str, Any]:
-        """The `sender` of a message event."""
+        """Return the `sender` of a message event."""
         sender: dict[str, Any] = {"user_id": member.user_id, "nickname": member.nickname, "card": member.card}
         if in_group and (member.known or not self.omits_unknown_role):
             sender["role"] = member.role
@@ -60,7 +60,7 @@ class Dialect:
         return sender
 
     def file(self, file: UploadedFile) -> Segment:
-        """The file segment of a message event."""
+        """Return the file segment of a message event."""
         size = str(len(file.content))
         link = file.url if self.segment_url and file.url else ""
         match self.file_segment:
@@ -77,7 +77,7 @@ class Dialect:
         return {"type": "file", "data": data}
 
     def upload_notice(self, file: UploadedFile) -> dict[str, Any]:
-        """The `file` of a group_upload notice."""
+        """Return the `file` of a group_upload notice."""
         size = len(file.content)
         data: dict[str, Any] = {"id": file.notice_id, "name": file.name, "size": size, "busid": file.busid}
         return data | ({"url": file.url} if self.notice_url and file.url else {})

@@ -1,4 +1,4 @@
-"""Events as an implementation words them, in its dialect."""
+"""Events in the dialect of an implementation."""
 
 import time
 from typing import Any
@@ -11,12 +11,12 @@ Event = dict[str, Any]
 
 
 def event(self_id: int, post_type: str, **data: Any) -> Event:
-    """Any event, of now unless `time` says otherwise."""
+    """Return an event with the current time, unless `data` has a `time`."""
     return {"time": int(time.time()), "self_id": self_id, "post_type": post_type} | data
 
 
 def message_event(self_id: int, dialect: Dialect, message: Message) -> Event:
-    """Somebody said something."""
+    """Return the event of a message."""
     raw = cq_code.encode(message.segments)
     common = event(
         self_id,
@@ -38,7 +38,7 @@ def message_event(self_id: int, dialect: Dialect, message: Message) -> Event:
 
 
 def temporary_chat(dialect: Dialect, private: Event, group_id: int) -> Event:
-    """A private message of a stranger, who found the bot in a group."""
+    """Return a private message event as that of a stranger who opened a temporary chat from a group."""
     private = {**private, "sub_type": "group"}
     if dialect.name == "llonebot":
         return {**private, "sender": {**private["sender"], "group_id": group_id}}
@@ -46,13 +46,13 @@ def temporary_chat(dialect: Dialect, private: Event, group_id: int) -> Event:
 
 
 def group_upload(self_id: int, dialect: Dialect, file: UploadedFile) -> Event:
-    """Somebody uploaded a file to a group."""
+    """Return the notice of a file uploaded to a group."""
     upload = {"group_id": file.group_id, "user_id": file.user_id, "file": dialect.upload_notice(file)}
     return event(self_id, "notice", notice_type="group_upload", **upload)
 
 
 def offline_file(self_id: int, dialect: Dialect, file: UploadedFile) -> Event:
-    """A friend sent a file."""
+    """Return the notice of a file that a friend sent."""
     data: dict[str, Any] = {"name": file.name, "size": len(file.content), "url": file.url or ""}
     if dialect.file_segment == "lagrange":
         data |= {"id": file.segment_id, "hash": file.notice_id}
@@ -60,7 +60,7 @@ def offline_file(self_id: int, dialect: Dialect, file: UploadedFile) -> Event:
 
 
 def recall(self_id: int, message: Message, operator_id: int) -> Event:
-    """A message was taken back, by its author or an admin."""
+    """Return the notice of a message recalled by its author or an admin."""
     data: dict[str, Any] = {"user_id": message.user_id, "message_id": message.message_id}
     if message.group_id is None:
         return event(self_id, "notice", notice_type="friend_recall", **data)
@@ -71,7 +71,7 @@ def recall(self_id: int, message: Message, operator_id: int) -> Event:
 def reaction(
     self_id: int, dialect: Dialect, message: Message, user_id: int, emoji_id: str, *, on: bool
 ) -> Event | None:
-    """Somebody put an emoji on a message or took it off; None where the implementation does not tell of it."""
+    """Return the notice of an emoji added to or removed from a message, or None if the dialect has no such notice."""
     data: dict[str, Any] = {"group_id": message.group_id, "message_id": message.message_id}
     match dialect.reaction:
         case "set_msg_emoji_like":
@@ -85,11 +85,11 @@ def reaction(
 
 
 def lifecycle(self_id: int) -> Event:
-    """The first word on a new connection."""
+    """Return the first event on a new connection."""
     return event(self_id, "meta_event", meta_event_type="lifecycle", sub_type="connect")
 
 
 def heartbeat(self_id: int, interval_s: float) -> Event:
-    """A sign of life."""
+    """Return a heartbeat event."""
     status = {"online": True, "good": True}
     return event(self_id, "meta_event", meta_event_type="heartbeat", interval=int(interval_s * 1000), status=status)

@@ -1,4 +1,4 @@
-"""Programmed failures of the actions: errors, delays, silence."""
+"""Fault injection for the actions: errors, delays and missing responses."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,11 @@ ANY = "*"
 
 @dataclass(slots=True)
 class Failure:
-    """How a call fails. `performed`: it is done all the same, as when QQ confirms a sent message too late.
+    """How a call fails.
 
-    `status` is what the envelope says; Lagrange puts the error text there, which the adapter takes for success.
+    `status` is the status in the envelope. Lagrange puts the error text there, which the adapter takes for success.
+    `remaining` is how many more calls fail, or None for all. `performed` is whether the action is performed all the
+    same, as when QQ confirms a sent message too late.
     """
 
     status: str
@@ -20,7 +22,7 @@ class Failure:
 
 
 class Faults:
-    """What goes wrong from now on, by action; `ANY` stands for every action."""
+    """The faults that are injected, by action. `ANY` stands for every action."""
 
     def __init__(self) -> None:
         self._failures: dict[str, Failure] = {}
@@ -36,34 +38,34 @@ class Faults:
         status: str = "failed",
         performed: bool = False,
     ) -> None:
-        """Answer with an error, `times` times or until `restore`."""
+        """Answer calls of these actions with an error, `times` times or until `restore`."""
         for action in actions:
             self._failures[action] = Failure(status, retcode, message, times, performed)
 
     def delay(self, action: str, seconds: float) -> None:
-        """Do and answer everything of this kind `seconds` late."""
+        """Perform and answer calls of this action `seconds` late."""
         self._delays[action] = seconds
 
     def ignore(self, *actions: str) -> None:
-        """Neither do nor answer it."""
+        """Neither perform nor answer calls of these actions."""
         self._ignored |= set(actions)
 
     def restore(self) -> None:
-        """End all failures, delays and ignored actions."""
+        """Remove all faults."""
         self._failures.clear()
         self._delays.clear()
         self._ignored.clear()
 
     def is_ignored(self, action: str) -> bool:
-        """Whether a call of this kind is lost."""
+        """Return whether calls of this action are ignored."""
         return not self._ignored.isdisjoint((action, ANY))
 
     def delay_of(self, action: str) -> float:
-        """Seconds before a call of this kind is done."""
+        """Return the seconds to wait before performing a call of this action."""
         return self._delays.get(action, self._delays.get(ANY, 0.0))
 
     def take_failure(self, action: str) -> Failure | None:
-        """How this call fails, counted; None if it does not."""
+        """Return how this call fails, or None if it does not. Count the call against the failure's `times`."""
         key = action if action in self._failures else ANY
         failure = self._failures.get(key)
         if failure is not None and failure.remaining is not None:

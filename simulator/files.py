@@ -1,4 +1,4 @@
-"""Actions about files: finding, linking, copying, listing, uploading."""
+"""The actions that find, link, copy, list and upload files."""
 
 import asyncio
 import base64
@@ -21,10 +21,11 @@ from simulator.world import UploadedFile, World
 
 
 class Files:
-    """The files of one account, as its actions see them.
+    """The file actions of one account.
 
-    `shared_directory`: a directory that bot and implementation both see, where get_file puts its copies and uploads by
-    path are read; None means separate hosts, as with Docker.
+    `shared_directory` is a directory that both the bot and the implementation can access: get_file writes its copies
+    there, and uploads by path are read from it. None means separate hosts, as with Docker. `get_file_base64` is whether
+    get_file also returns the content.
     """
 
     def __init__(self, world: World, dialect: Dialect) -> None:
@@ -48,19 +49,19 @@ class Files:
         return file.url
 
     def group_url(self, params: dict[str, Any]) -> dict[str, str]:
-        """get_group_file_url."""
+        """Perform get_group_file_url."""
         file = self._find(params, "file_id")
         return {"url": self._link(file) + ("" if self._dialect.nameless_url else quote(file.name))}
 
     def private_url(self, params: dict[str, Any]) -> dict[str, str]:
-        """get_private_file_url."""
+        """Perform get_private_file_url."""
         if self._dialect.file_segment == "lagrange":
             integer(params, "user_id")
             string(params, "file_hash")
         return {"url": self._link(self._find(params, "file_id")) + "&isthumb=0"}
 
     async def copy(self, params: dict[str, Any]) -> dict[str, Any]:
-        """get_file."""
+        """Perform get_file."""
         file = self._find(params, "file_id", "file")
         directory = self.shared_directory or Path("/app/.config/QQ/NapCat/temp")
         path = directory / Path(file.name).name
@@ -75,18 +76,18 @@ class Files:
         return data | ({"base64": base64.b64encode(file.content).decode()} if self.get_file_base64 else {})
 
     def image(self, params: dict[str, Any]) -> dict[str, Any]:
-        """get_image."""
+        """Perform get_image."""
         file = self._find(params, "file", "file_id")
         size = str(len(file.content))
         return {"file": file.name, "url": self._link(file), "file_size": size, "file_name": file.name}
 
     def listing(self, params: dict[str, Any], group_id: int, folder_id: str) -> dict[str, Any]:
-        """get_group_root_files and get_group_files_by_folder."""
+        """Perform get_group_root_files or get_group_files_by_folder."""
         here = [file for file in self._world.files if file.group_id == group_id and file.folder_id == folder_id]
         limit = int(params.get("file_count") or 50) if self._dialect.file_segment == "napcat" else len(here)
         files: list[dict[str, Any]] = []
         for file in here[:limit]:
-            # NapCat gives fresh ids that live for the session; the old ones stay valid too.
+            # NapCat returns new ids that are valid for the session. The old ones stay valid too.
             fresh = self._world.new_file_id("listing") if self._dialect.notice_id_differs else file.segment_id
             self._world.add_file(file, fresh)
             files.append(
@@ -111,7 +112,7 @@ class Files:
         }
 
     async def uploaded(self, params: dict[str, Any], group_id: int | None) -> UploadedFile:
-        """The file that upload_group_file or upload_private_file brings, known from now on."""
+        """Store and return the file of an upload_group_file or upload_private_file call."""
         source = string(params, "file")
         name = string(params, "name") if params.get("name") or self._dialect.upload_name_required else ""
         content = await self._read(source)

@@ -1,4 +1,4 @@
-"""What the bot does to QQ, as whoever plays QQ sees it."""
+"""The observer of a simulated QQ, and the records of the bot's actions that it receives."""
 
 import time
 from dataclasses import dataclass, field
@@ -10,8 +10,9 @@ from simulator.world import ForwardNode, Message
 
 @dataclass(slots=True)
 class Call:
-    """One action that the bot called. `response` is the envelope, None until it is answered (or for ever).
+    """An action that the bot called.
 
+    `response` is the response envelope. It is None until the call is answered, and stays None if the call is ignored.
     `time` is `time.perf_counter()` in seconds.
     """
 
@@ -23,11 +24,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Something that the bot made visible in QQ.
+    """A message, merged forward or file that the bot made visible in QQ.
 
-    `group_id` is None in a private chat; both are set in a temporary chat that came through a group. `text` joins the
-    text segments, of all nodes for a forward, and is the file's name for a file. `reply_id` is the quoted message.
-    `time` is `time.perf_counter()` in seconds.
+    `group_id` is None in a private chat. Both `group_id` and `user_id` are set in a temporary chat that was opened from
+    a group. `text` is the joined text segments: for a forward those of all its nodes, for a file the file name.
+    `reply_id` is the id of the quoted message. `time` is `time.perf_counter()` in seconds.
     """
 
     kind: Literal["message", "forward", "file"]
@@ -44,13 +45,13 @@ class Sent:
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Who was @-ed, as QQ numbers or "all"."""
+        """The accounts that the message mentions with @, as QQ numbers or "all"."""
         return tuple(str(segment["data"]["qq"]) for segment in self.segments if segment["type"] == "at")
 
 
 @dataclass(frozen=True, slots=True)
 class EmojiReaction:
-    """An emoji put on, or with `on` False taken from, a message."""
+    """An emoji added to a message, or removed from it if `on` is False."""
 
     message_id: int
     emoji_id: str
@@ -58,39 +59,40 @@ class EmojiReaction:
 
 
 class Observer(Protocol):
-    """Who is told what the bot does, in the order in which it happens."""
+    """A receiver of everything that the bot does, in the order in which it happens."""
 
     def called(self, call: Call) -> None:
-        """An action was called and is not answered yet."""
+        """Receive a call that is not answered yet."""
         ...
 
     def answered(self, call: Call) -> None:
-        """The call has its response."""
+        """Receive a call that now has its response."""
         ...
 
     def sent(self, sent: Sent) -> None:
-        """A message, a merged forward or a file became visible."""
+        """Receive a message, merged forward or file that became visible."""
         ...
 
     def reacted(self, reaction: EmojiReaction) -> None:
-        """An emoji was put on a message, or taken off."""
+        """Receive an emoji that the bot added to a message or removed from it."""
         ...
 
     def typed(self, user_id: int) -> None:
-        """A friend sees that the bot is typing."""
+        """Receive a typing status that the bot shows to a friend."""
         ...
 
     def recalled(self, message: Message) -> None:
-        """The bot took a message back."""
+        """Receive a message that the bot recalled."""
         ...
 
     def violated(self, rule: str) -> None:
-        """Something that a correct bot never does.
+        """Receive the description of something that a correct bot never does.
 
-        Parameters that fail validation, and messages given as a string, which implementations read for CQ codes.
+        This is a call whose parameters fail validation, or a message given as a string, which implementations parse for
+        CQ codes.
         """
         ...
 
     def failed(self, error: BaseException) -> None:
-        """The implementation itself failed, not the bot."""
+        """Receive an error of the simulated implementation itself, not of the bot."""
         ...

@@ -1,4 +1,4 @@
-"""Reading what the bot calls an action with, as strictly as NapCat does."""
+"""Validation of action parameters, as strict as NapCat's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ BAD_PARAMETERS = 1400
 EXECUTION_FAILED = 1200
 UNKNOWN_ACTION = 1404
 
-# Required data of each segment type that QQ can send; NapCat refuses any other type.
+# The required data of each segment type that QQ can send. NapCat rejects any other type.
 _SEGMENT_DATA: dict[str, str | None] = {
     "text": "text",
     "at": "qq",
@@ -33,7 +33,7 @@ _SEGMENT_DATA: dict[str, str | None] = {
 
 
 class ActionRefused(Exception):
-    """A failed envelope."""
+    """An action fails: the response is an envelope with this return code and message."""
 
     def __init__(self, retcode: int, message: str) -> None:
         super().__init__(message)
@@ -42,16 +42,18 @@ class ActionRefused(Exception):
 
 
 class InvalidParameters(ActionRefused):
-    """A failed envelope because the call itself is wrong: no correct bot makes it."""
+    """An action fails because its parameters are invalid, which a correct bot never causes."""
 
     def __init__(self, message: str) -> None:
         super().__init__(BAD_PARAMETERS, message)
 
 
 def read_segments(params: dict[str, Any], key: str, violated: Callable[[str], None]) -> list[Segment]:
-    """A message as segments. A string is read for CQ codes, which is reported.
+    """Return the message under `key` as segments. Parse a string for CQ codes, and report this to `violated`.
 
-    Raises `InvalidParameters` for what is no message, `ActionRefused` for an empty one.
+    Raises:
+        InvalidParameters: The value is not a message.
+        ActionRefused: The message is empty.
     """
     value: Any = params.get(key)
     if isinstance(value, str):
@@ -81,7 +83,7 @@ def _check_segment(segment: Any) -> None:
 
 
 def integer(params: dict[str, Any], key: str) -> int:
-    """The number under `key`, written as number or text. Raises `InvalidParameters`."""
+    """Return the integer under `key`, given as a number or a string. Raise `InvalidParameters` for anything else."""
     value = params.get(key)
     if isinstance(value, bool) or not str(value).removeprefix("-").isdigit():
         raise InvalidParameters(f"{key} must be a number, got {value!r}")
@@ -89,7 +91,7 @@ def integer(params: dict[str, Any], key: str) -> int:
 
 
 def string(params: dict[str, Any], key: str) -> str:
-    """The text under `key`. Raises `InvalidParameters`."""
+    """Return the non-empty string under `key`. Raise `InvalidParameters` if there is none."""
     value = params.get(key)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise InvalidParameters(f"{key} must be a string, got {value!r}")

@@ -1,4 +1,4 @@
-"""Plays a recording on a stage, and compares what the bot says now with what it said then."""
+"""The player of recordings, which compares the bot's answers with the recorded ones."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ from simulator.recording import (
 from simulator.stage import Frame, Rejected, Stage
 from simulator.transcript import Chat
 
-# People pause; a recording that lay open over lunch need not.
+# A replay need not wait through the long pauses of a recorded conversation.
 _LONGEST_PAUSE_S = 5.0
 _ANSWER_WAIT_S = 45.0
 _CONNECT_WAIT_S = 30.0
@@ -31,9 +31,10 @@ _EXTRA_WAIT_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One step that was played. `said` is what the bot says now where the recording has an answer.
+    """The outcome of one replayed step.
 
-    None means that no answer came; `problem` is why a person's step could not be done, or empty.
+    `said` is what the bot answers now if the step is an answer, or None if no answer came. `problem` is the reason why
+    a person's step could not be performed, or empty.
     """
 
     step: Step
@@ -42,7 +43,7 @@ class Replayed:
 
     @property
     def as_recorded(self) -> bool:
-        """Whether it went as then. In a message that answers nobody, as 已入库, times and sizes may differ."""
+        """Whether the outcome is as recorded. Times and sizes may differ in a message without a quote, as in 已入库."""
         if not isinstance(self.step, Answered) or self.said is None:
             return not self.problem and not isinstance(self.step, Answered)
         if self.step.reply_to is None:
@@ -51,7 +52,11 @@ class Replayed:
 
 
 class Player:
-    """One play of one recording. Messages that steps refer to are those that were made anew."""
+    """Plays one recording on a stage, once.
+
+    Recorded message ids are mapped to the ids that the messages get in this replay. `answer_wait_s` is how many seconds
+    to wait for an answer.
+    """
 
     def __init__(self, stage: Stage, recording: Recording, answer_wait_s: float = _ANSWER_WAIT_S) -> None:
         self._stage = stage
@@ -65,11 +70,11 @@ class Player:
         self._heard = asyncio.Event()
 
     def admit(self) -> None:
-        """Let the recording's groups and people exist; before `play`. Raises `Rejected`."""
+        """Add the recording's groups and people to the stage, before `play`. Raise `Rejected` if one may be real."""
         self._stage.admit(self._recording)
 
     async def play(self, report: Callable[[int, Replayed], None]) -> None:
-        """Play all steps in order; `report` gets the number of each, from 1, and what became of it."""
+        """Play all steps in order. Call `report` with the number of each step, from 1, and its outcome."""
         self._stage.listeners.add(self._listen)
         before = 0.0
         try:
@@ -85,7 +90,7 @@ class Player:
             self._stage.listeners.discard(self._listen)
 
     async def _report_extra(self, report: Callable[[int, Replayed], None]) -> None:
-        """What the bot says now beyond what it said then."""
+        """Report answers of the bot that are not in the recording."""
         await asyncio.sleep(_EXTRA_WAIT_S)
         number = len(self._recording.steps)
         for chat, frames in self._answers.items():
@@ -133,7 +138,7 @@ class Player:
                 raise AssertionError("answers are waited for")
 
     async def _wait_for_answer(self, step: Answered) -> Replayed:
-        # Other words than then are taken for the answer only after those of then had their time.
+        # Accept a different text as the answer only after waiting a third of the time for the recorded one.
         first_s = self._answer_wait_s / 3
         for wait_s, matches in (
             (first_s, self._is_the_answer),
@@ -158,7 +163,7 @@ class Player:
         return answer
 
     def _is_the_answer(self, step: Answered, answer: Frame) -> bool:
-        """Quoting the same message; or, for what quotes nothing, the same words but for the figures."""
+        """Return whether the answer quotes the same message or, without a quote, has the same text but for numbers."""
         quoted = _quoted(answer)
         if step.reply_to is not None:
             return quoted == self._ids.get(step.reply_to)
@@ -170,7 +175,7 @@ class Player:
     async def _connected(self) -> None:
         try:
             async with asyncio.timeout(_CONNECT_WAIT_S):
-                while not self._stage.client.connected:  # noqa: ASYNC110 - the end of a cut wakes nobody
+                while not self._stage.client.connected:  # noqa: ASYNC110 - nothing signals the end of a cut
                     await asyncio.sleep(0.1)
         except TimeoutError as error:
             raise Rejected("not_connected") from error
@@ -201,7 +206,7 @@ def _without_figures(text: str) -> str:
 
 
 def text_of(parts: list[Frame]) -> str:
-    """The text of a shown message as recordings have it: of all nodes for a forward, a file's name for a file."""
+    """Return the text of a message as in recordings: for a forward that of all nodes, for a file the file name."""
     lines = ["\n".join(text_of(node["parts"]) for node in part["nodes"]) for part in parts if part["kind"] == "forward"]
     texts = [part["text"] for part in parts if part["kind"] == "text"]
     names = [part["name"] for part in parts if part["kind"] == "file"]

@@ -1,4 +1,4 @@
-"""Writes down what happens, as far back as memory allows."""
+"""The recorder of a conversation, bounded in memory."""
 
 import time
 from collections import deque
@@ -7,13 +7,13 @@ from typing import Any
 from simulator.recording import Person, RecordedGroup, Recording, Step
 from simulator.world import Group, UploadedFile, World
 
-# Of the contents of files; the oldest are forgotten first, with the steps that they stand in.
+# The total size of file contents. The oldest files are dropped first, together with their steps.
 _KEPT_BYTES = 256 << 20
 _KEPT_STEPS = 20_000
 
 
 class Recorder:
-    """The steps since the beginning, each with its time, and the files that people and the bot sent."""
+    """Keeps the steps of a conversation with their times, and the files that people and the bot sent."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -22,14 +22,17 @@ class Recorder:
         self._began: float | None = None
 
     def record(self, kind: type[Step], **fields: Any) -> None:
-        """Something happened now. The step's time counts from the first one."""
+        """Record a step that happens now. Its time is in seconds since the first step."""
         present = time.monotonic()
         if self._began is None:
             self._began = present
         self._steps.append(kind(at=round(present - self._began, 3), **fields))
 
     def keep(self, file: UploadedFile) -> None:
-        """A file came. Where there are too many, the oldest is gone: from the chats' links, too."""
+        """Keep a file. While the files are too large in total, drop the oldest one with its steps.
+
+        A dropped file is removed from the world too, so that its link cannot be requested any more.
+        """
         self._files.append(file)
         while sum(len(kept.content) for kept in self._files) > _KEPT_BYTES:
             oldest = self._files.popleft()
@@ -38,7 +41,7 @@ class Recorder:
             self._steps = deque(steps, maxlen=_KEPT_STEPS)
 
     def recording(self) -> Recording:
-        """What was noted, with everybody who was there."""
+        """Return the recorded steps with all groups and people."""
         world = self._world
         friends = [Person(id=friend.user_id, name=friend.nickname, role="member") for friend in world.friends.values()]
         groups = [_recorded(group, world.self_id) for group in world.groups.values()]

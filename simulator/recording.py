@@ -1,4 +1,4 @@
-"""A conversation as a file: what people did and what the bot answered, so that it can be played again."""
+"""The file format of a recorded conversation: what people did and what the bot answered, so that it can be replayed."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ _TEXT_CHARS = 100_000
 
 
 class BadRecording(Exception):
-    """The file is no recording."""
+    """The file is not a valid recording."""
 
 
 class _Part(BaseModel):
@@ -22,7 +22,7 @@ class _Part(BaseModel):
 
 
 class Person(_Part):
-    """Somebody in a group."""
+    """A group member or a friend."""
 
     id: int = _PERSON
     name: str = Field(min_length=1, max_length=60)
@@ -30,7 +30,7 @@ class Person(_Part):
 
 
 class RecordedGroup(_Part):
-    """A group and its members, the bot left out."""
+    """A group and its members without the bot."""
 
     id: int = _PERSON
     name: str = Field(min_length=1, max_length=60)
@@ -38,7 +38,7 @@ class RecordedGroup(_Part):
 
 
 class _Step(_Part):
-    """One thing that happened, `at` seconds after the beginning. Messages keep the ids that they had then."""
+    """A step that happened `at` seconds after the first one. Messages have the ids that they had in the recording."""
 
     at: float = Field(ge=0)
 
@@ -51,7 +51,7 @@ class Picture(_Part):
 
 
 class Said(_Step):
-    """Somebody wrote a message."""
+    """A person sent a message."""
 
     kind: Literal["say"] = "say"
     chat: str = _CHAT
@@ -64,7 +64,7 @@ class Said(_Step):
 
 
 class SentFile(_Step):
-    """Somebody sent a file."""
+    """A person sent a file."""
 
     kind: Literal["file"] = "file"
     chat: str = _CHAT
@@ -75,7 +75,7 @@ class SentFile(_Step):
 
 
 class Recalled(_Step):
-    """Somebody took a message back."""
+    """A person recalled a message."""
 
     kind: Literal["recall"] = "recall"
     chat: str = _CHAT
@@ -84,7 +84,7 @@ class Recalled(_Step):
 
 
 class Reacted(_Step):
-    """Somebody put an emoji on a message or took it off."""
+    """A person added an emoji to a message or removed it."""
 
     kind: Literal["react"] = "react"
     chat: str = _CHAT
@@ -95,7 +95,7 @@ class Reacted(_Step):
 
 
 class TroubleSwitched(_Step):
-    """A simulated trouble began or ended."""
+    """A simulated trouble was switched on or off."""
 
     kind: Literal["trouble"] = "trouble"
     name: Trouble
@@ -103,27 +103,27 @@ class TroubleSwitched(_Step):
 
 
 class DialectChanged(_Step):
-    """Another implementation was played from here."""
+    """The simulated implementation was changed."""
 
     kind: Literal["dialect"] = "dialect"
     name: str = Field(max_length=20)
 
 
 class ConnectionCut(_Step):
-    """The socket was cut."""
+    """The connection was cut."""
 
     kind: Literal["cut"] = "cut"
 
 
 class StormStarted(_Step):
-    """A storm of messages began."""
+    """A storm of messages was started."""
 
     kind: Literal["storm"] = "storm"
     chat: str = _CHAT
 
 
 class Answered(_Step):
-    """The bot made something visible, maybe quoting a message. When played again, this is waited for."""
+    """The bot made something visible. `reply_to` is the message that it quotes. A replay waits for this step."""
 
     kind: Literal["bot"] = "bot"
     chat: str = _CHAT
@@ -139,7 +139,7 @@ Step = Annotated[
 
 
 class Recording(_Part):
-    """Who was there and what happened, in order."""
+    """The groups and people of a conversation and its steps in order."""
 
     format: Literal["qunzhi-conversation"] = FORMAT
     version: Literal[1] = 1
@@ -149,7 +149,7 @@ class Recording(_Part):
 
     @classmethod
     def read(cls, content: bytes) -> "Recording":
-        """From a file. Raises `BadRecording` naming the first thing that is wrong."""
+        """Parse the content of a file. Raise `BadRecording` with the first error if it is not valid."""
         try:
             return cls.model_validate_json(content)
         except ValidationError as error:
@@ -158,10 +158,10 @@ class Recording(_Part):
             raise BadRecording(f"{place}: {first['msg']}") from error
 
     def write(self) -> bytes:
-        """As a file."""
+        """Return the content of a file."""
         return self.model_dump_json(indent=1, exclude_none=True).encode()
 
     def of_chat(self, chat_id: str) -> "Recording":
-        """One chat alone, with the troubles that it went through."""
+        """Return the recording of one chat. Steps that belong to no chat, such as troubles, are kept."""
         steps = [step for step in self.steps if getattr(step, "chat", chat_id) == chat_id]
         return self.model_copy(update={"steps": steps})

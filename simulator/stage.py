@@ -1,4 +1,4 @@
-"""A small QQ that somebody can watch and act in: groups, people, their chats, and everything that goes wrong."""
+"""A simulated QQ to watch and to act in: groups, people, their chats, and the troubles of a real QQ."""
 
 import asyncio
 import logging
@@ -60,7 +60,7 @@ _CHATTER = (
 
 
 class Rejected(Exception):
-    """What somebody wanted to do cannot be done. `code` is for the page, which has the words."""
+    """An action of a person cannot be performed. `code` is for the page, which has a text for each code."""
 
     def __init__(self, code: str, detail: str = "") -> None:
         super().__init__(f"{code} {detail}".strip())
@@ -70,9 +70,9 @@ class Rejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who exists at the beginning: the bot's account, people who are in every group and friends, and the groups.
+    """The people and groups of a new stage: the bot's account, people who are in every group and friends, the groups.
 
-    Nobody and nothing with a number below `lowest_id` is ever let in: that may be somebody real.
+    People and groups with a number below `lowest_id` are never admitted, because they may be real.
     """
 
     lowest_id: int
@@ -82,10 +82,10 @@ class Cast:
 
 
 class Stage:
-    """Plays the client of one account and keeps what people see. It is the client's observer.
+    """Runs the client of one account and keeps what people see. It is the client's observer.
 
-    `listeners` are told of everything as frames (see `docs/architecture.md`), in order. `expire_links` switches the
-    file host's trouble.
+    `listeners` receive everything as frames (see `docs/architecture.md`), in order. `expire_links` is called with
+    whether the links of the file host are expired.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Stage:
     # -- connection ---------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Be connected, again after every cut, until cancelled."""
+        """Keep the client connected until cancelled, reconnecting after every cut."""
         try:
             while True:
                 try:
@@ -154,7 +154,7 @@ class Stage:
         reply_to: int | None = None,
         image: tuple[str, bytes] | None = None,
     ) -> int:
-        """Somebody writes. Gives the message id. Raises `Rejected`."""
+        """Send a person's message and return its id. Raise `Rejected` if it cannot be sent."""
         self._check(chat, speaker)
         if not text and image is None:
             raise Rejected("empty_message")
@@ -186,7 +186,7 @@ class Stage:
         return message_id
 
     async def send_file(self, chat: Chat, speaker: int, name: str, content: bytes) -> int:
-        """Somebody sends a file. Gives the id of its message. Raises `Rejected`."""
+        """Send a person's file and return the id of its message. Raise `Rejected` if it cannot be sent."""
         self._check(chat, speaker)
         with self._connection():
             if chat.is_group:
@@ -200,7 +200,7 @@ class Stage:
         return message_id
 
     async def recall(self, message_id: int, operator: int) -> None:
-        """Somebody takes a message back: its author, or who runs the group. Raises `Rejected`."""
+        """Recall a message as its author or as a member of higher rank. Raise `Rejected` if that is not possible."""
         entry = self._entry(message_id)
         if entry.recalled:
             raise Rejected("unknown_message")
@@ -212,7 +212,7 @@ class Stage:
         self._hide(entry, operator)
 
     async def react(self, message_id: int, speaker: int, emoji: str, *, on: bool) -> None:
-        """Somebody puts an emoji on a message or takes it off. Raises `Rejected`."""
+        """Add a person's emoji to a message or remove it. Raise `Rejected` if that is not possible."""
         entry = self._entry(message_id)
         if entry.recalled:
             raise Rejected("unknown_message")
@@ -226,7 +226,7 @@ class Stage:
     # -- troubles -----------------------------------------------------------------------------------------------------
 
     def set_trouble(self, name: Trouble, *, on: bool) -> None:
-        """Begin or end a trouble."""
+        """Switch a trouble on or off."""
         (self.troubles.add if on else self.troubles.discard)(name)
         troubles.apply(self.troubles, self.client.faults)
         self._expire_links("expired" in self.troubles)
@@ -234,24 +234,24 @@ class Stage:
         self._publish(self.troubles_frame())
 
     async def change_dialect(self, name: str) -> None:
-        """Play another implementation from now on, on a new connection. Raises `Rejected`."""
+        """Simulate another implementation on a new connection. Raise `Rejected` if no dialect has this name."""
         dialect = next((dialect for dialect in DIALECTS if dialect.name == name), None)
         if dialect is None:
             raise Rejected("bad_request", name)
         self._recorder.record(DialectChanged, name=name)
         self.client.set_dialect(dialect)
-        # `run` connects again.
+        # `run` reconnects.
         self._pause_s = 0.0
         await self.client.close()
 
     async def cut_connection(self) -> None:
-        """Cut the socket; it comes back by itself after five seconds. Raises `Rejected`."""
+        """Cut the connection. `run` reconnects after five seconds. Raise `Rejected` if there is no connection."""
         with self._connection():
             await self.client.drop()
         self._recorder.record(ConnectionCut)
 
     def start_storm(self, chat: Chat) -> None:
-        """Everybody talks at once for ten seconds. Raises `Rejected`."""
+        """Start a storm: 200 messages of all people in ten seconds. Raise `Rejected` unless the chat is a group."""
         if not chat.is_group:
             raise Rejected("bad_request", chat.id)
         self._check(chat, self.people[0].user_id)
@@ -272,11 +272,11 @@ class Stage:
     # -- recordings ---------------------------------------------------------------------------------------------------
 
     def recording(self) -> Recording:
-        """Everything since the beginning, or as far back as it is kept."""
+        """Return the recording of everything that happened, as far back as it is kept."""
         return self._recorder.recording()
 
     def admit(self, recording: Recording) -> None:
-        """Let the groups and people of a recording exist here too. Raises `Rejected` if they could be real."""
+        """Add the groups and people of a recording. Raise `Rejected` if one of them may be real."""
         people = [person for group in recording.groups for person in group.members]
         numbers = [one.id for one in (*recording.groups, *people, *recording.friends)]
         if strange := [number for number in numbers if number < self._lowest_id]:
@@ -287,14 +287,14 @@ class Stage:
             self.client.world.add_friend(friend.id, friend.name)
 
     def has(self, chat: Chat) -> bool:
-        """Whether there is such a chat here; any other may be a real one, of which a page learns nothing."""
+        """Return whether the chat is on this stage. Any other may be real, and pages must learn nothing about it."""
         world = self.client.world
         return chat.number in (world.groups if chat.is_group else world.friends)
 
     # -- frames -------------------------------------------------------------------------------------------------------
 
     def stage_frame(self) -> Frame:
-        """Everything, for a page that has just been opened."""
+        """Return the whole stage, for a page that has just been opened."""
         world = self.client.world
         chats = [
             {
@@ -328,7 +328,7 @@ class Stage:
         }
 
     def bot_frame(self) -> Frame:
-        """The account."""
+        """Return the bot's account and the state of its connection."""
         bot = self.client.world.bot
         return {
             "type": "bot",
@@ -341,22 +341,22 @@ class Stage:
         }
 
     def troubles_frame(self) -> Frame:
-        """The troubles that are on."""
+        """Return the troubles that are on."""
         return {"type": "troubles", "troubles": sorted(self.troubles)}
 
     # -- what the bot does (Observer) ---------------------------------------------------------------------------------
 
     def called(self, call: Call) -> None:
-        """A call that will never be answered is shown at once."""
+        """Show a call at once if it is ignored, because it will never be answered."""
         if self.client.faults.is_ignored(call.action):
             self._publish(self._call_frame(call, "ignored"))
 
     def answered(self, call: Call) -> None:
-        """Show the call."""
+        """Show an answered call."""
         self._publish(self._call_frame(call, "ok" if (call.response or {}).get("status") == "ok" else "failed"))
 
     def sent(self, sent: Sent) -> None:
-        """Show what the bot said."""
+        """Record and show what the bot sent."""
         message = self.client.world.messages[sent.message_id]
         file = None
         if sent.content is not None:
@@ -373,7 +373,7 @@ class Stage:
         self._show(message, file)
 
     def reacted(self, reaction: EmojiReaction) -> None:
-        """Show the bot's emoji."""
+        """Show an emoji that the bot added or removed."""
         if entry := self.transcript.find(reaction.message_id):
             self._set_reaction(entry, self.client.self_id, reaction.emoji_id, on=reaction.on)
 
@@ -382,19 +382,19 @@ class Stage:
         self._publish({"type": "typing", "chat": Chat(False, user_id).id})
 
     def recalled(self, message: Message) -> None:
-        """Hide what the bot took back."""
+        """Hide a message that the bot recalled."""
         if entry := self.transcript.find(message.message_id):
             self._hide(entry, self.client.self_id)
 
     def violated(self, rule: str) -> None:
-        """The bot broke the protocol: nothing that a person at the page could mend."""
+        """Log a violation of the protocol: nobody at the page can fix it."""
         log.error("the bot broke the protocol: %s", rule)
 
     def failed(self, error: BaseException) -> None:
-        """The client itself failed."""
+        """Log an error of the client."""
         log.error("the simulated QQ failed", exc_info=error)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _publish(self, frame: Frame) -> None:
         for listener in list(self.listeners):
@@ -415,7 +415,10 @@ class Stage:
 
     @contextmanager
     def _connection(self) -> Generator[None]:
-        """Needed for the block. Asked first: what nobody was told of must not stay in the world."""
+        """Require a connection in the block. Raise `Rejected` without one.
+
+        The connection is checked first, because a message or file that was not sent must not stay in the world.
+        """
         if not self.client.connected:
             raise Rejected("not_connected")
         try:

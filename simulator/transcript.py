@@ -1,4 +1,4 @@
-"""What was said, as people see it in their chats: kept apart from what the implementation still knows."""
+"""The messages as people see them in their chats, separate from the messages that the implementation still knows."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -23,12 +23,12 @@ class Chat:
 
     @property
     def id(self) -> str:
-        """How pages and recordings name it."""
+        """The id of the chat on pages and in recordings."""
         return f"{'g' if self.is_group else 'p'}{self.number}"
 
     @classmethod
     def parse(cls, chat_id: str) -> "Chat":
-        """From an id. Raises `ValueError`."""
+        """Return the chat with this id. Raise `ValueError` if the id is not valid."""
         kind, digits = chat_id[:1], chat_id[1:]
         if kind not in ("g", "p") or not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
             raise ValueError(f"not a chat: {chat_id[:40]!r}")
@@ -36,13 +36,13 @@ class Chat:
 
     @classmethod
     def of(cls, message: Message) -> "Chat":
-        """Where a message was said."""
+        """Return the chat of a message."""
         return cls(False, message.peer) if message.group_id is None else cls(True, message.group_id)
 
 
 @dataclass(slots=True)
 class Entry:
-    """One message in a chat. `recalled_by` is who took it back; `reactions` has who put which emoji."""
+    """A message in a chat. `recalled_by` is the person who recalled it. `reactions` maps emoji ids to user ids."""
 
     chat: Chat
     message: Message
@@ -52,12 +52,12 @@ class Entry:
 
     @property
     def recalled(self) -> bool:
-        """Whether it was taken back."""
+        """Whether the message was recalled."""
         return self.recalled_by is not None
 
 
 class Transcript:
-    """All chats, each with its last 1,000 messages."""
+    """All chats with their last 1,000 messages each."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -65,7 +65,7 @@ class Transcript:
         self._entries: dict[int, Entry] = {}
 
     def add(self, message: Message, file: UploadedFile | None = None) -> Entry:
-        """A new message at the end of its chat."""
+        """Append a message to its chat and return the entry. Drop the oldest message of a full chat."""
         entry = Entry(Chat.of(message), message, file)
         entries = self._chats.setdefault(entry.chat, deque())
         entries.append(entry)
@@ -77,18 +77,18 @@ class Transcript:
         return entry
 
     def find(self, message_id: int) -> Entry | None:
-        """The message, also when it was recalled."""
+        """Return the entry of a message, recalled or not, or None if there is none."""
         return self._entries.get(message_id)
 
     def entries(self, chat: Chat) -> Iterable[Entry]:
-        """A chat from its beginning."""
+        """Return the entries of a chat, oldest first."""
         return self._chats.get(chat, ())
 
     def __iter__(self) -> Iterator[Chat]:
         return iter(self._chats)
 
     def frame(self, entry: Entry) -> dict[str, Any]:
-        """A message as JSON for a page. What was recalled is not told any more."""
+        """Return a message as JSON for a page. The content of a recalled message is left out."""
         message = entry.message
         return {
             "id": str(message.message_id),
@@ -139,6 +139,6 @@ class Transcript:
 
 
 def _path(url: str) -> str:
-    """The address of a hosted file without its host: the page may reach it by another name than the bot."""
+    """Return the path of a hosted file's address: the page may reach the host under another name than the bot does."""
     _, separator, rest = url.partition("://")
     return "/" + rest.partition("/")[2].partition("?")[0] if separator else ""

@@ -1,4 +1,4 @@
-"""Troubles that QQ bots meet, to be switched on and off."""
+"""Troubles that QQ bots meet in production, as presets of faults to switch on and off."""
 
 from collections.abc import Set as AbstractSet
 from typing import Literal, get_args
@@ -21,11 +21,11 @@ _SENDING = (
 
 
 def apply(troubles: AbstractSet[Trouble], faults: Faults) -> None:
-    """Let exactly these go wrong in the actions. Expired links are the file host's matter."""
+    """Inject the faults of exactly these troubles into the actions. The file host handles expired links."""
     faults.restore()
     if "slow" in troubles:
         faults.delay(ANY, _SLOW_S)
-    # NapCat's words when QQ does not confirm a message in time: it has arrived all the same.
+    # NapCat's error if QQ does not confirm a message in time. The message has arrived all the same.
     if "timeout" in troubles:
         faults.fail(
             *_SENDING, message="Timeout: NTEvent serviceAndMethod:NodeIKernelMsgService/sendMsg", performed=True

@@ -1,4 +1,4 @@
-"""The small QQ that an implementation sees: groups, people, messages and files."""
+"""The state of the simulated QQ as an implementation sees it: groups, people, messages and files."""
 
 import hashlib
 import itertools
@@ -13,7 +13,7 @@ GroupRole = Literal["owner", "admin", "member"]
 
 @dataclass(slots=True)
 class Member:
-    """A person in a group, or a friend. `known`: the implementation could look the member up (see Dialect)."""
+    """A group member or a friend. `known` is whether the implementation could look the member up (see `Dialect`)."""
 
     user_id: int
     nickname: str
@@ -24,7 +24,7 @@ class Member:
 
 @dataclass(slots=True)
 class Group:
-    """A group and who is in it, by user id."""
+    """A group and its members by user id."""
 
     group_id: int
     name: str
@@ -33,9 +33,10 @@ class Group:
 
 @dataclass(slots=True)
 class Message:
-    """A message that get_msg can find. `group_id` is None in a private chat.
+    """A message that get_msg can find.
 
-    `peer` is the other side of a private chat. `emitted` is `time.perf_counter()` in seconds when it was made.
+    `group_id` is None in a private chat, and `peer` is the person that the bot chats with there. `emitted` is
+    `time.perf_counter()` in seconds at the creation of the message.
     """
 
     message_id: int
@@ -58,15 +59,16 @@ class ForwardNode:
 
     @property
     def text(self) -> str:
-        """Its text segments joined."""
+        """The joined text segments of the message."""
         return text_of(self.segments)
 
 
 @dataclass(slots=True)
 class UploadedFile:
-    """A file somebody sent. `url` is its address at the file host, None if there is no such host.
+    """A file that was sent.
 
-    `message_id` is that of the message with the file segment, None where people see none.
+    `url` is the address at the file host, or None without a file host. `message_id` is the id of the message with the
+    file segment, or None if people see no such message.
     """
 
     name: str
@@ -83,12 +85,12 @@ class UploadedFile:
 
 
 def text_of(segments: tuple[Segment, ...] | list[Segment]) -> str:
-    """The text segments joined."""
+    """Return the joined text segments."""
     return "".join(segment["data"]["text"] for segment in segments if segment["type"] == "text")
 
 
 class World:
-    """What exists. `self_id` is the bot's account, a member of every group and a friend of every friend."""
+    """Everything that exists. `self_id` is the bot's account, a member of every group and a friend of every friend."""
 
     def __init__(self, self_id: int, *, signed_message_ids: bool = False, bot_nickname: str = "机器人") -> None:
         self.self_id = self_id
@@ -104,7 +106,7 @@ class World:
         self._counter = itertools.count(1)
 
     def add_group(self, group_id: int, name: str = "测试群", *, bot_role: GroupRole = "member") -> Group:
-        """A group with the bot in it; an existing one is returned as it is."""
+        """Return the group, creating it with the bot as a member if it is new. An existing group is not changed."""
         if group_id not in self.groups:
             bot = Member(self.self_id, self.bot.nickname, role=bot_role)
             self.groups[group_id] = Group(group_id, name, {self.self_id: bot})
@@ -120,59 +122,59 @@ class World:
         role: GroupRole = "member",
         known: bool = True,
     ) -> Member:
-        """Put a person into a group, or change the one who is there."""
+        """Add a person to a group, or replace the member with this id."""
         member = Member(user_id, nickname or f"用户{user_id}", card, role, known)
         self.add_group(group_id).members[user_id] = member
         return member
 
     def add_friend(self, user_id: int, nickname: str | None = None) -> Member:
-        """Somebody the bot can write to privately."""
+        """Return the friend, adding them if they are new. The bot can write to friends privately."""
         return self.friends.setdefault(user_id, Member(user_id, nickname or f"用户{user_id}"))
 
     def member(self, group_id: int, user_id: int) -> Member:
-        """The member; who speaks in a group for the first time joins it."""
+        """Return the member. A person who is not in the group joins it."""
         members = self.add_group(group_id).members
         return members[user_id] if user_id in members else self.add_member(group_id, user_id)
 
     def reachable(self, user_id: int) -> bool:
-        """Whether a private message can be sent: to friends and to members of a common group."""
+        """Return whether the bot can send this person a private message: friends and members of a common group."""
         return user_id in self.friends or any(user_id in group.members for group in self.groups.values())
 
     def new_message_id(self) -> int:
-        """An unused id: hashed, 31 bits, every second one negative if the dialect's ids are signed."""
+        """Return an unused id: a hash of 31 bits, every second one negative if the dialect's ids are signed."""
         number = next(self._counter)
         value = int.from_bytes(self._digest("message", number)[:4], "big") >> 1
         return -value if self.signed_message_ids and number % 2 else value
 
     def new_file_id(self, kind: str) -> str:
-        """An unused file id: hexadecimal like an MD5 digest for `notice`, otherwise like QQ's uuid paths."""
+        """Return an unused file id: hexadecimal like an MD5 digest for `notice`, otherwise like QQ's uuid paths."""
         digest = self._digest(kind, next(self._counter)).hex()
         return digest[:32] if kind == "notice" else f"/{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:40]}"
 
     def add_forward(self, nodes: tuple[ForwardNode, ...]) -> str:
-        """Give a merged forward its resource id."""
+        """Store a merged forward and return its resource id."""
         resource = f"res-{next(self._counter)}"
         self.forwards[resource] = nodes
         return resource
 
     def add_file(self, file: UploadedFile, *ids: str) -> None:
-        """Let `ids` find the file; a new file is also listed."""
+        """Make the file available under `ids`, and list it if it is new."""
         if file not in self.files:
             self.files.append(file)
         for key in ids:
             self._file_ids[key] = file
 
     def remove_file(self, file: UploadedFile) -> None:
-        """Forget a file altogether."""
+        """Remove a file from the list and from all its ids."""
         self.files = [kept for kept in self.files if kept is not file]
         self._file_ids = {key: kept for key, kept in self._file_ids.items() if kept is not file}
 
     def file(self, file_id: str) -> UploadedFile | None:
-        """The file under any of its ids."""
+        """Return the file with this id, or None. A file can have several ids."""
         return self._file_ids.get(file_id)
 
     def forget(self) -> None:
-        """What a restart of NapCat does: message ids and file ids of before are unknown, files stay in the lists."""
+        """Forget all message and file ids but keep the listed files, as a restart of NapCat does."""
         self.messages.clear()
         self._file_ids.clear()
 

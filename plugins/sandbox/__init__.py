@@ -1,7 +1,7 @@
-"""A page at the bot's own address that plays a QQ group, so that the bot can be tried without QQ.
+"""A page at the bot's own address that simulates a QQ group, so that the bot can be tried without QQ.
 
-It is a client like any other: it connects to the reverse WebSocket with an account of its own, and nothing else of the
-bot knows that it is there.
+The sandbox is a client like any other: it connects to the reverse WebSocket with its own account, and no other part of
+the bot depends on it.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ async def _open() -> None:
         file_host=media,
         expire_links=media.expire_links,
     )
-    # Somewhat larger files than the bot takes can be sent, to see what it says of them.
+    # Allow files larger than the bot accepts, so that its refusal can be tried too.
     max_file_bytes = min(2 * given.knowledge.max_file_mb, 256) << 20
     site = Site(Hub(stage, max_file_bytes), media, given.sandbox.token.get_secret_value(), max_file_bytes)
     app.mount("/", site.application)

@@ -1,4 +1,4 @@
-"""One open page: what it is told, and what its person does."""
+"""The connection of one open page: frames to the page, and commands from the person at it."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from simulator.troubles import Trouble
 log = logging.getLogger(__name__)
 
 _FAST_S, _SLOW_S = 0.4, 5.0
-# QQ takes about 5,000 characters; more than the bot takes can be sent, to see what it says of it.
+# QQ accepts about 5,000 characters. Allow more than the bot accepts, so that its refusal can be tried too.
 _MAX_TEXT_CHARS = 10_000
 
 ChatId = Annotated[str, Field(pattern=r"^[gp][0-9]{1,15}$")]
@@ -28,7 +28,7 @@ MessageId = Annotated[str, Field(pattern=r"^-?[0-9]{1,15}$")]
 
 
 def _storable(text: Any) -> Any:
-    # A cut emoji leaves half a character, which neither the next JSON nor a file can hold.
+    # A truncated emoji leaves a lone surrogate, which cannot be encoded as JSON or in a file.
     return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
 
 
@@ -37,14 +37,14 @@ class _Command(BaseModel):
 
 
 class Watch(_Command):
-    """The page shows this chat now."""
+    """Select the chat that the page shows."""
 
     type: Literal["watch"]
     chat: ChatId
 
 
 class Say(_Command):
-    """Somebody writes."""
+    """Send a message."""
 
     type: Literal["say"]
     chat: ChatId
@@ -55,7 +55,7 @@ class Say(_Command):
 
 
 class Recall(_Command):
-    """Somebody takes a message back."""
+    """Recall a message."""
 
     type: Literal["recall"]
     message: MessageId
@@ -63,7 +63,7 @@ class Recall(_Command):
 
 
 class React(_Command):
-    """Somebody puts an emoji on a message, or takes it off."""
+    """Add an emoji to a message, or remove it."""
 
     type: Literal["react"]
     message: MessageId
@@ -81,7 +81,7 @@ class SendSamples(_Command):
 
 
 class SetTrouble(_Command):
-    """Begin or end a trouble."""
+    """Switch a trouble on or off."""
 
     type: Literal["trouble"]
     name: Trouble
@@ -89,20 +89,20 @@ class SetTrouble(_Command):
 
 
 class ChangeDialect(_Command):
-    """Play another implementation."""
+    """Simulate another implementation."""
 
     type: Literal["dialect"]
     name: str = Field(max_length=20)
 
 
 class CutConnection(_Command):
-    """Cut the socket."""
+    """Cut the connection of the simulated client."""
 
     type: Literal["cut"]
 
 
 class StartStorm(_Command):
-    """Everybody talks at once."""
+    """Start a storm of messages."""
 
     type: Literal["storm"]
     chat: ChatId
@@ -126,7 +126,7 @@ class Channel:
         self._changed = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve the page until it is gone."""
+        """Serve the page until it disconnects or is too slow."""
         await self._socket.accept()
         tasks = [
             asyncio.create_task(work, name="sandbox-page")
@@ -177,7 +177,7 @@ class Channel:
         self._queue.put_nowait({"type": "error", "code": rejected.code, "detail": rejected.detail})
 
     async def _watch_knowledge(self) -> None:
-        """Keep the page informed of the watched knowledge base: often while something is being taken in."""
+        """Send the state of the watched knowledge base, more often while files are being ingested."""
         shown: Frame | None = None
         refresh = False
         while True:
@@ -220,7 +220,7 @@ def _names(in_progress: list[dict[str, str]]) -> list[str]:
 
 
 def known_chat(stage: Stage, chat_id: str) -> Chat:
-    """A chat of the stage by its id. Raises `Rejected` for any other."""
+    """Return the chat of the stage with this id. Raise `Rejected` if there is none."""
     try:
         chat = Chat.parse(chat_id)
     except ValueError as error:
@@ -231,7 +231,7 @@ def known_chat(stage: Stage, chat_id: str) -> Chat:
 
 
 async def perform(stage: Stage, command: Command) -> None:
-    """Do on the stage what a person did on the page. Raises `Rejected`."""
+    """Perform a command on the stage. Raise `Rejected` if it cannot be performed."""
     match command:
         case Say():
             reply_to = None if command.reply_to is None else int(command.reply_to)

@@ -1,4 +1,4 @@
-"""What the bot knows and why it answered as it did, as frames for the page."""
+"""Frames that show the page what the bot knows and what an answer is based on."""
 
 from typing import Any
 
@@ -20,15 +20,15 @@ _SHOWN_DOCUMENTS = 200
 
 
 def collection_of(chat: Chat) -> Collection:
-    """The knowledge base of a chat itself."""
+    """Return the chat's own knowledge base."""
     scope = services().settings.knowledge.scope
     return Collection.of_group(chat.number, scope) if chat.is_group else Collection.of_private(chat.number, scope)
 
 
 async def knowledge_frame(chat: Chat, world: World) -> Frame:
-    """The documents of a chat and the state of its knowledge base; `world` has the names of people and groups.
+    """Return the documents of a chat and the state of its knowledge base. `world` has the names of people and groups.
 
-    `asked_group` names the group whose files a private chat asks instead of its own, or is empty.
+    In the frame, `asked_group` is the name of the group whose files a private chat uses instead of its own, or empty.
     """
     knowledge = services().knowledge
     collection = collection_of(chat).name
@@ -55,7 +55,7 @@ async def knowledge_frame(chat: Chat, world: World) -> Frame:
 
 
 def progress(chat: Chat) -> list[dict[str, Any]]:
-    """What is being taken in for a chat."""
+    """Return the progress of the files that are being ingested for a chat."""
     found = services().knowledge.progress(collection_of(chat).name)
     return [{"name": item.name, "done": item.done, "total": item.total} for item in found]
 
@@ -83,7 +83,10 @@ def _document(entry: DocumentEntry, world: World) -> dict[str, Any]:
 
 
 def answer_frame(chat_id: str, message_id: str, trace: AnswerTrace, reply_s: float) -> Frame:
-    """Everything that an answer rests on. `reply_s`: seconds from question to reply, waiting for its turn included."""
+    """Return everything that an answer is based on.
+
+    `reply_s` is the time from question to reply in seconds, including the wait for the session's turn.
+    """
     retrieval = trace.retrieval
     asked = trace.question
     times = [*trace.times, StageTime("reply", reply_s)]
@@ -136,7 +139,7 @@ def _reference(reference: Reference, answer: Answer) -> dict[str, Any]:
         if (source.build_id, source.first_ordinal, source.last_ordinal) == passage
     )
     return {
-        # An answer numbers what it cites anew; None where it does not cite it.
+        # The number in the answer, which renumbers the references that it cites. None if it does not cite this one.
         "cited_as": next(cited, None),
         "number": reference.number,
         "place": reference.place,

@@ -1,4 +1,4 @@
-"""All open pages, and what they are told: the stage's frames, and for every answer what it rests on."""
+"""The distribution of frames to all open pages: those of the stage, and the evidence for every answer."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -14,12 +14,12 @@ from simulator.world import text_of
 
 _KEPT_ANSWERS = 50
 _KEPT_CALLS = 100
-# A page that lags this far behind is better off with the whole stage anew.
+# A page that lags this far behind should reconnect and get the whole stage again.
 _QUEUED_FRAMES = 5000
 
 
 class Hub:
-    """Passes frames on. A subscription is a queue that ends with None when its page is too slow."""
+    """Distributes frames to subscribers. A subscription is a queue that ends with None if its page is too slow."""
 
     def __init__(self, stage: Stage, max_file_bytes: int) -> None:
         self.stage = stage
@@ -31,7 +31,7 @@ class Hub:
         stage.listeners.add(self._listen)
 
     def subscribe(self) -> asyncio.Queue[Frame | None]:
-        """A new page: first everything as it is, then whatever happens."""
+        """Return a new queue with the current state, to which all further frames are added."""
         queue: asyncio.Queue[Frame | None] = asyncio.Queue()
         queue.put_nowait(self._stage_frame())
         for frame in (*self._calls, *self._answers.values()):
@@ -40,11 +40,11 @@ class Hub:
         return queue
 
     def unsubscribe(self, queue: asyncio.Queue[Frame | None]) -> None:
-        """The page is gone."""
+        """Stop adding frames to a queue."""
         self._queues.discard(queue)
 
     def publish(self, frame: Frame) -> None:
-        """Tell every page."""
+        """Send a frame to every page."""
         for queue in list(self._queues):
             queue.put_nowait(frame)
             if queue.qsize() > _QUEUED_FRAMES:
@@ -52,7 +52,7 @@ class Hub:
                 queue.put_nowait(None)
 
     def publish_stage(self) -> None:
-        """Tell every page everything anew, after groups or people came."""
+        """Send the whole stage to every page again, after groups or people were added."""
         self.publish(self._stage_frame())
 
     def _stage_frame(self) -> Frame:
@@ -88,7 +88,7 @@ class Hub:
         return None if quoted is None else self.stage.transcript.find(int(quoted))
 
     def _trace(self, asked: Entry) -> AnswerTrace | None:
-        """How the answer to a message came about: the oldest one that fits and is not shown yet."""
+        """Return the oldest matching trace of the answer to a message that is not shown yet."""
         given = services().settings
         session = Session(asked.message.group_id, asked.message.user_id)
         traces = services().answering.traces
@@ -97,6 +97,6 @@ class Hub:
             *traces.of_session(session.session_id(given.session.scope)),
             *traces.unasked(session.collection(given.knowledge.scope).name),
         ]
-        # The question is what was said without the @, the nickname or the command before it.
+        # The question is the text without the @, the nickname or the command in front.
         fitting = (trace for trace in candidates if text.endswith(trace.question.text))
         return next((trace for trace in fitting if not any(trace is shown for shown in self._shown)), None)

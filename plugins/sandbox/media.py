@@ -1,4 +1,4 @@
-"""The media host of the simulated QQ: files and pictures under addresses that cannot be guessed."""
+"""The media host of the simulated QQ, which serves files and images at addresses that cannot be guessed."""
 
 import secrets
 from collections import OrderedDict
@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 PATH = "/sandbox/files/"
 _KEPT_BYTES = 256 << 20
 _PIECE_BYTES = 256 << 10
-# What QQ's media host answers when the key in a link is too old.
+# The response of QQ's media host if the key in a link is too old.
 _EXPIRED = b'{"retcode":-5503007,"retmsg":"download url has expired"}'
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -24,7 +24,7 @@ _SIGNATURES = (
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """Bytes under an address."""
+    """A file or image at an address."""
 
     name: str
     content: bytes
@@ -32,7 +32,10 @@ class Medium:
 
 
 class MediaHost:
-    """Hosts in memory, up to 256 MB; the oldest go first. `address` is the bot's own, without a slash at the end."""
+    """Hosts up to 256 MB in memory and drops the oldest media first.
+
+    `address` is the bot's own address without a trailing slash.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -41,7 +44,7 @@ class MediaHost:
         self._expired = False
 
     def host(self, name: str, content: bytes) -> Medium:
-        """Put bytes under a fresh address."""
+        """Make content available at a new address."""
         key = secrets.token_urlsafe(24)
         medium = Medium(name, content, f"{self._address}{PATH}{key}?fname=")
         self._media[key] = medium
@@ -52,15 +55,15 @@ class MediaHost:
         return medium
 
     def expire_links(self, expired: bool) -> None:
-        """Whether every download answers as if its link were too old."""
+        """Set whether every download is answered as if its link were too old."""
         self._expired = expired
 
     async def serve(self, request: Request) -> Response:
-        """One download. Only pictures are shown in place; anything else is handed over as a file."""
+        """Serve one download. Only images are displayed inline; anything else is an attachment."""
         medium = self._media.get(str(request.path_params["key"]))
         if medium is None:
             return Response(b"no such file", 404, media_type="text/plain")
-        # What a page shows was downloaded by the people's own clients when it came.
+        # The page requests media without `fname`, which never expires: real clients download media on arrival.
         if self._expired and "fname" in request.query_params:
             return Response(_EXPIRED, 400, media_type="application/json")
         kind = image_type(medium.content)
@@ -77,7 +80,7 @@ async def _pieces(content: bytes) -> AsyncIterator[bytes]:
 
 
 def image_type(content: bytes) -> str:
-    """The media type of a picture that QQ can show, read from its first bytes; empty for anything else."""
+    """Return the media type of an image that QQ can display, by its first bytes, or an empty string."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), "")

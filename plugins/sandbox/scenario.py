@@ -1,11 +1,11 @@
-"""What a first visitor finds: people, groups, three documents and five questions."""
+"""The scenario for a first visit: people, groups, three documents and five questions."""
 
 from pathlib import Path
 
 from simulator.stage import Cast
 from simulator.world import Member
 
-# Longer than any QQ number: no real account or group can share a knowledge base or a memory with the page.
+# Longer than any QQ number, so that no real account or group shares a knowledge base or a memory with the page.
 BOT_ID = 900_000_000_000
 CAST = Cast(
     lowest_id=BOT_ID,
@@ -26,7 +26,7 @@ SAMPLES = tuple(
     Path(__file__).parent / "samples" / name
     for name in ("高等数学课程说明.pdf", "社团经费报销办法.docx", "机房使用常见问题.md")
 )
-# The last one is answered by none of the documents: the bot says so.
+# None of the documents answers the last question, and the bot says so.
 QUESTIONS = (
     "期中考试在第几周？",
     "缺课几次不能参加期末考试？",

@@ -1,6 +1,6 @@
-"""The bot as an operator runs it: a process of its own, settings by environment, ended by signals."""
+"""The bot as an operator runs it: a separate process, configured by environment variables and stopped by signals."""
 
-# ruff: noqa: ASYNC109 - a timeout here is how long a test waits before it fails with the state of the bot
+# ruff: noqa: ASYNC109 - a timeout here is how long a test waits before it fails and shows the output of the bot
 
 import asyncio
 import os
@@ -15,25 +15,25 @@ from pathlib import Path
 from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
-# What a process needs to run at all. Anything else of the developer's environment, proxies above all, stays outside.
+# The variables that a process needs to run. The rest of the developer's environment, above all proxies, is left out.
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 ACCESS_TOKEN = "e2e-token"
 _MARK = "E2E_PROCESS_MARK"
 
 
 def free_port() -> int:
-    """A TCP port that nobody on loopback listens on at this moment."""
+    """Return a TCP port on loopback that is free at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 class BotProcess:
-    """Starts `script` (default: the product's bot.py) in `directory` and sees to it that nothing survives it.
+    """Runs `script` (default: the real bot.py) in `directory` and ensures that no process outlives it.
 
-    `environment` adds to HOST, PORT, DATA_DIR and ONEBOT_ACCESS_TOKEN; None as a value removes a name. The settings
-    file given by `--env-file` is empty. The port stays the same over a restart. Output of all runs goes to one file.
-    Used as a context manager, it fails when the process ended without having been asked to.
+    `environment` is added to HOST, PORT, DATA_DIR and ONEBOT_ACCESS_TOKEN; a value of None removes a variable. The
+    settings file given by `--env-file` is empty. The port stays the same after a restart, and the output of all runs
+    goes to one file. As a context manager it fails if the process ended without being stopped.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class BotProcess:
 
     @property
     def url(self) -> str:
-        """Where an OneBot implementation connects to."""
+        """The address that an OneBot implementation connects to."""
         return f"ws://127.0.0.1:{self.port}/onebot/v11/ws"
 
     @property
@@ -76,15 +76,15 @@ class BotProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it was started and has not ended."""
+        """Whether the process was started and has not ended."""
         return self._process is not None and self._process.returncode is None
 
     def output(self) -> str:
-        """Everything that all runs wrote to stdout and stderr."""
+        """Return everything that all runs wrote to stdout and stderr."""
         return self.log_file.read_text("utf-8", "replace") if self.log_file.exists() else ""
 
     async def wait_output(self, fragment: str, timeout: float = 10.0) -> str:
-        """Wait until `fragment` stands in the output, and give all of it."""
+        """Wait until the output contains `fragment`, and return the whole output."""
         try:
             async with asyncio.timeout(timeout):
                 while fragment not in self.output():  # noqa: ASYNC110 - another process writes it
@@ -104,12 +104,12 @@ class BotProcess:
     async def __aexit__(self, error_type: object, *_: object) -> None:
         died = None if self._process is None or self.alive else self._process.returncode
         await self._end_everything()
-        # Another failure is already on its way: do not hide it.
+        # Do not hide an exception that is already being raised.
         if died is not None and error_type is None:
             raise AssertionError(f"the bot ended by itself with code {died}\n{self._tail()}")
 
     async def start(self, timeout: float = 60.0) -> None:
-        """Start and wait, at most `timeout` seconds, until connections are accepted."""
+        """Start the process and wait at most `timeout` seconds until it accepts connections."""
         process = await self._spawn()
         try:
             async with asyncio.timeout(timeout):
@@ -123,12 +123,12 @@ class BotProcess:
             raise AssertionError(f"no connection accepted after {timeout} s\n{self._tail()}") from None
 
     async def start_refused(self, timeout: float = 60.0) -> int:
-        """Start a bot that must refuse to run: wait for its end and return the exit code."""
+        """Start a bot that must refuse to run, wait until it has ended and return the exit code."""
         await self._spawn()
         return await self.wait_exit(timeout)
 
     async def wait_exit(self, timeout: float = 20.0) -> int:
-        """Wait for an end that the test expects and return the exit code (negative: the signal)."""
+        """Wait for an expected end of the process and return the exit code (negative for a signal)."""
         process = self._running()
         try:
             async with asyncio.timeout(timeout):
@@ -140,9 +140,9 @@ class BotProcess:
         return code
 
     async def stop(self, by: signal.Signals = signal.SIGTERM, timeout: float = 20.0) -> int:
-        """Ask it to end. Fails unless it ends in time, cleanly, and leaves no child behind.
+        """Stop the process with a signal. Fail unless it ends in time, cleanly and without leaving a child behind.
 
-        Clean is code 0, or the signal itself: uvicorn raises the signal again once everything is shut down.
+        A clean exit code is 0, or the signal itself: uvicorn raises the signal again after the shutdown.
         """
         process = self._running()
         process.send_signal(by)
@@ -154,13 +154,13 @@ class BotProcess:
         return code
 
     async def kill(self) -> None:
-        """End the bot and its children without warning (SIGKILL), as a power loss or the OOM killer would."""
+        """Kill the bot and its children without warning (SIGKILL), as a power loss or the OOM killer would."""
         process = self._running()
         await self._end_everything()
         assert process.returncode == -signal.SIGKILL, f"it had already ended with code {process.returncode}"
 
     async def restart(self, timeout: float = 60.0) -> None:
-        """Stop it if it runs, and start it again on the same port with the same data."""
+        """Stop the process if it is running, and start it again on the same port with the same data."""
         if self.alive:
             await self.stop()
         await self.start(timeout)
@@ -214,7 +214,7 @@ class BotProcess:
         await process.wait()
 
     async def _end_group(self, group: int) -> None:
-        # The group id stays valid while a member lives, also after the leader has been waited for.
+        # The group id stays valid as long as a member is alive, even after the leader has been reaped.
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
         for pid in self._survivors(group):
@@ -231,7 +231,7 @@ class BotProcess:
         return self._survivors(group)
 
     def _survivors(self, group: int) -> list[int]:
-        """Living processes of the bot's group, and on Linux also those that left the group but carry our mark."""
+        """Return the live processes of the bot's group, on Linux also those that left the group but have the mark."""
         processes = Path("/proc")
         if not (processes / "self" / "environ").exists():
             with suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""A real browser for the page: whatever Chromium this machine has."""
+"""A real browser for tests of the page: the Chromium that is installed on this machine."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, async_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
-# Nothing is fetched from outside, and root may run it.
+# Fetch nothing from the network, and allow running as root.
 _ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -25,7 +25,7 @@ _SERIOUS = ("serious", "critical")
 
 
 def executable() -> Path:
-    """Where the browser is. Skips the test where there is none, and fails it where REQUIRE_BROWSER asks for one."""
+    """Return the path of the browser. Skip the test if there is none, or fail it if REQUIRE_BROWSER is set."""
     found = next((path for name in _NAMES if (path := shutil.which(name))), None)
     if found is None:
         reason = f"no browser here for the page's tests: install one of {', '.join(_NAMES)}"
@@ -37,7 +37,7 @@ def executable() -> Path:
 
 @asynccontextmanager
 async def launched() -> AsyncGenerator[Browser]:
-    """A running browser without a window."""
+    """Run a headless browser in the block."""
     path = executable()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=_ARGUMENTS)
@@ -54,9 +54,9 @@ async def visited(
     theme: Literal["light", "dark"] = "light",
     refused: bool = False,
 ) -> AsyncGenerator[Page]:
-    """The page at an address, as a visitor with nothing remembered. Fails if it complained in the console.
+    """Open the page at an address as a new visitor. Fail if it logged errors to the console.
 
-    `refused`: the visitor is refused at first, of which the browser complains.
+    With `refused`, ignore the 401 that the browser logs because the visitor is refused at first.
     """
     context = await browser.new_context(viewport={"width": width, "height": 900}, locale="zh-CN", color_scheme=theme)
     page = await context.new_page()
@@ -71,7 +71,7 @@ async def visited(
 
 
 async def drop(page: Page, name: str, content: bytes) -> None:
-    """Drag a file from elsewhere onto the conversation."""
+    """Drop a file from outside the browser onto the conversation."""
     transfer = await page.evaluate_handle(
         """([name, bytes]) => {
             const transfer = new DataTransfer();
@@ -86,8 +86,8 @@ async def drop(page: Page, name: str, content: bytes) -> None:
 
 
 async def serious_findings(page: Page) -> list[str]:
-    """What axe finds on the page as it is now that keeps people from using it."""
-    # A state that is still fading in has no final contrast.
+    """Return the serious and critical accessibility violations that axe finds on the page in its current state."""
+    # Wait for fade-in transitions, during which the contrast is not final.
     await page.wait_for_timeout(400)
     violations = (await Axe().run(page)).response["violations"]
     return [

@@ -1,4 +1,4 @@
-"""Fixtures that start the real bot and play everything around it: QQ, its file host, and the language model."""
+"""Fixtures that start the real bot and simulate everything around it: QQ, its file host, and the language model."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from tests.e2e.observed_client import NAPCAT, Dialect, ObservedClient
 
 
 class BotFactory:
-    """Starts bots that end with the test. Two bots of one test have directories of their own."""
+    """Starts bots that are stopped at the end of the test. Every bot of a test has its own directory."""
 
     def __init__(
         self, stack: AsyncExitStack, directory: Path, model_server: ModelServer, converted_models: Path
@@ -28,9 +28,10 @@ class BotFactory:
         self._count = 0
 
     def create(self, *, script: Path | None = None, **settings: str | None) -> BotProcess:
-        """A bot that is not started and that the caller has to end. `settings` are environment names; None removes one.
+        """Return a bot that is not started and that the caller has to stop.
 
-        By default it talks to the model server and sends without pauses.
+        `settings` are environment variables; None removes one. By default the bot uses the model server and sends
+        without pauses.
         """
         self._count += 1
         environment: dict[str, str | None] = {
@@ -48,9 +49,9 @@ class BotFactory:
         return BotProcess(directory, environment | settings, script=script)
 
     async def __call__(self, *, script: Path | None = None, **settings: str | None) -> BotProcess:
-        """A running bot. The test fails if it ends by itself."""
+        """Return a running bot. The test fails if the bot ends by itself."""
         bot = await self._stack.enter_async_context(self.create(script=script, **settings))
-        # What the first bot converted is the same for all: two seconds of computing each.
+        # Share the models that the first bot converted: each takes two seconds of computing.
         for model in (bot.data_directory / "models").glob("*.onnx"):
             if not (self._converted_models / model.name).exists():
                 shutil.copy(model, self._converted_models)
@@ -58,7 +59,7 @@ class BotFactory:
 
 
 class ClientFactory:
-    """Connects accounts that close with the test, which fails if the bot broke the protocol towards one."""
+    """Connects clients that are closed at the end of the test. The test fails if the bot violated the protocol."""
 
     def __init__(self, stack: AsyncExitStack, file_server: FileServer) -> None:
         self._stack = stack
@@ -66,14 +67,14 @@ class ClientFactory:
         self.clients: list[ObservedClient] = []
 
     def create(self, bot: BotProcess, *, dialect: Dialect = NAPCAT, **options: Any) -> ObservedClient:
-        """A client that is not connected; `options` are those of ObservedClient."""
+        """Return a client that is not connected. `options` are those of `ObservedClient`."""
         options = {"token": bot.token, "file_host": self._file_server} | options
         client = ObservedClient(bot.url, dialect=dialect, **options)
         self.clients.append(client)
         return client
 
     async def __call__(self, bot: BotProcess, *, dialect: Dialect = NAPCAT, **options: Any) -> ObservedClient:
-        """A connected client."""
+        """Return a connected client."""
         return await self._stack.enter_async_context(self.create(bot, dialect=dialect, **options))
 
 
@@ -102,7 +103,7 @@ async def bot_factory(tmp_path: Path, model_server: ModelServer, converted_model
 
 @pytest.fixture
 async def client_factory(bot_factory: BotFactory, file_server: FileServer) -> AsyncIterator[ClientFactory]:
-    # Asking for bot_factory orders the end: clients leave before their bot does.
+    # Depending on bot_factory sets the order of the teardown: clients disconnect before their bot stops.
     async with AsyncExitStack() as stack:
         factory = ClientFactory(stack, file_server)
         yield factory

@@ -1,4 +1,4 @@
-"""The file host of the pretended QQ: serves uploaded bytes over real HTTP, and fails in the ways such hosts fail."""
+"""The file host of the simulated QQ, which serves files over real HTTP and fails in the ways such hosts fail."""
 
 import asyncio
 import hashlib
@@ -11,7 +11,7 @@ from tests.e2e.http_server import Exchange, LoopbackServer, Request
 
 @dataclass(frozen=True, slots=True)
 class HostedFile:
-    """Bytes under an address. `url` ends in `?fname=`, as NapCat's and Lagrange's links do."""
+    """A file at an address. `url` ends in `?fname=`, as NapCat's and Lagrange's links do."""
 
     id: str
     name: str
@@ -32,8 +32,8 @@ class _Fault:
 class FileServer(LoopbackServer):
     """Hosts files at `/files/<id>?fname=<name>`.
 
-    Every fault takes `file`, an id or a file name (None: every file; it may be set before the file exists), and
-    `times`, the number of requests it holds for (None: until `restore`).
+    Every fault takes two parameters. `file` is an id or a file name, which need not exist yet, or None for every file.
+    `times` is the number of requests that fail, or None for all until `restore`.
     """
 
     def __init__(self) -> None:
@@ -43,13 +43,13 @@ class FileServer(LoopbackServer):
         self._faults: dict[str | None, _Fault] = {}
 
     def host(self, name: str, content: bytes) -> HostedFile:
-        """Put bytes under a fresh address."""
+        """Make a file available at a new address."""
         key = hashlib.sha256(f"{len(self._files)}/{name}".encode()).hexdigest()[:32]
         self._files[key] = HostedFile(key, name, content, f"{self.address}/files/{key}?fname=")
         return self._files[key]
 
     def downloads(self, file: str) -> list[Request]:
-        """The requests for one file, by id or name."""
+        """Return the requests for a file, given by id or name."""
         return [request for request in self.requests if (hosted := self._find(request)) and file in _keys(hosted)]
 
     def fail(
@@ -63,15 +63,15 @@ class FileServer(LoopbackServer):
         self._faults[file] = _Fault(answer, times)
 
     def expire(self, *, file: str | None = None, times: int | None = None) -> None:
-        """Answer as QQ's media host does when the key in the link is too old."""
+        """Answer like QQ's media host if the key in the link is too old."""
         self.fail(400, b'{"retcode":-5503007,"retmsg":"download url has expired"}', file=file, times=times)
 
     def redirect(self, url: str, *, status: int = 302, file: str | None = None, times: int | None = None) -> None:
-        """Send the client to any address."""
+        """Redirect the client to an address."""
         self.fail(status, file=file, times=times, location=quote(url, safe="/:?=&%#[]@"))
 
     def slow(self, seconds: float, *, file: str | None = None, times: int | None = None) -> None:
-        """Send the whole file, the head at once and the body spread over `seconds` in ten parts."""
+        """Send the whole file: the head at once, and the body in ten parts spread over `seconds`."""
 
         async def answer(exchange: Exchange, hosted: HostedFile) -> None:
             await exchange.start(200, length=len(hosted.content))
@@ -83,7 +83,7 @@ class FileServer(LoopbackServer):
         self._faults[file] = _Fault(answer, times)
 
     def hang(self, *, file: str | None = None, times: int | None = None) -> None:
-        """Take the request and never answer."""
+        """Accept the request and never answer."""
 
         async def answer(exchange: Exchange, _: HostedFile) -> None:
             await asyncio.Event().wait()
@@ -96,7 +96,7 @@ class FileServer(LoopbackServer):
         async def answer(exchange: Exchange, hosted: HostedFile) -> None:
             await exchange.start(200, length=len(hosted.content))
             await exchange.write(hosted.content[:after])
-            # Give the bytes time to leave: an aborted socket throws away what is still queued.
+            # Wait until the bytes are sent: an aborted socket discards its queue.
             await asyncio.sleep(0.05)
             exchange.abort()
 
@@ -113,7 +113,7 @@ class FileServer(LoopbackServer):
         self._faults[file] = _Fault(answer, times)
 
     def declare_length(self, length: int, *, file: str | None = None, times: int | None = None) -> None:
-        """Send the true bytes under a false Content-Length, then close."""
+        """Send the actual bytes with a wrong Content-Length, then close."""
 
         async def answer(exchange: Exchange, hosted: HostedFile) -> None:
             await exchange.start(200, length=length)
@@ -123,7 +123,7 @@ class FileServer(LoopbackServer):
         self._faults[file] = _Fault(answer, times)
 
     def restore(self, *, file: str | None = None) -> None:
-        """Serve a file honestly again; None ends every fault."""
+        """End the faults of a file, or all faults for None."""
         if file is None:
             self._faults.clear()
         else:

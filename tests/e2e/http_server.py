@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server on loopback whose handlers own the bytes, so that they can also break the protocol."""
+"""A small HTTP/1.1 server on loopback whose handlers control every byte, so that they can also break the protocol."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it arrived. Header names are lower-case; `time` is `time.perf_counter()` in seconds."""
+    """A request. Header names are in lower case. `time` is `time.perf_counter()` in seconds."""
 
     method: str
     path: str
@@ -23,7 +23,7 @@ class Request:
 
 
 class Exchange:
-    """One request and the means to answer it, honestly or not."""
+    """A request and the methods to answer it, correctly or not."""
 
     def __init__(self, request: Request, writer: asyncio.StreamWriter) -> None:
         self.request = request
@@ -34,19 +34,19 @@ class Exchange:
     async def send(
         self, status: int, body: bytes = b"", *, content_type: str = "application/octet-stream", **headers: str
     ) -> None:
-        """Answer completely. Keyword `retry_after="1"` becomes the header `Retry-After: 1`."""
+        """Send a complete response. The keyword `retry_after="1"` becomes the header `Retry-After: 1`."""
         await self.start(status, length=len(body), content_type=content_type, **headers)
         await self.write(body)
 
     async def send_json(self, status: int, value: Any, **headers: str) -> None:
-        """Answer completely with a JSON value."""
+        """Send a complete response with a JSON value."""
         body = json.dumps(value, ensure_ascii=False).encode()
         await self.send(status, body, content_type="application/json", **headers)
 
     async def start(
         self, status: int, *, length: int | None, content_type: str = "application/octet-stream", **headers: str
     ) -> None:
-        """Send the head. `length` in bytes is what is declared, true or not; None means chunked."""
+        """Send the head. `length` is the declared length in bytes, correct or not. None means chunked."""
         self._chunked = length is None
         fields = {"content-type": content_type, **{name.replace("_", "-"): value for name, value in headers.items()}}
         fields |= {"transfer-encoding": "chunked"} if length is None else {"content-length": str(length)}
@@ -66,17 +66,17 @@ class Exchange:
         await self._writer.drain()
 
     def close(self) -> None:
-        """Let the connection end after what was written."""
+        """Close the connection after the bytes that were written."""
         self.reusable = False
 
     def abort(self) -> None:
-        """Cut the connection at once, unsent bytes included."""
+        """Abort the connection at once and discard unsent bytes."""
         self.reusable = False
         self._writer.transport.abort()
 
 
 class LoopbackServer:
-    """Serves `handle` on 127.0.0.1. Subclasses implement `handle`. An error in a handler is raised by `close`."""
+    """Serves requests on 127.0.0.1. Subclasses implement `handle`. `close` raises the errors of handlers."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -86,7 +86,7 @@ class LoopbackServer:
 
     @property
     def address(self) -> str:
-        """Scheme, host and port, without a trailing slash."""
+        """The scheme, host and port, without a trailing slash."""
         return f"http://127.0.0.1:{self.port}"
 
     async def handle(self, exchange: Exchange) -> None:
@@ -101,12 +101,12 @@ class LoopbackServer:
         await self.close()
 
     async def listen(self) -> None:
-        """Accept connections: on a free port the first time, on the same port after `refuse`."""
+        """Accept connections on a free port, or on the same port again after `refuse`."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def refuse(self) -> None:
-        """Stop listening and cut every connection: from now on the operating system refuses them."""
+        """Stop listening and cut all connections, so that the operating system refuses new ones."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -115,27 +115,27 @@ class LoopbackServer:
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def close(self) -> None:
-        """Stop for good. Raises the errors that handlers met."""
+        """Stop the server. Raise the errors of handlers as an `ExceptionGroup`."""
         await self.refuse()
         if self._errors:
             raise ExceptionGroup("handlers of the test server failed", self._errors)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A task of our own: asyncio's own connection task complains on Python 3.11 when it is cancelled.
+        # Use a separate task: on Python 3.11 asyncio logs an error if its connection task is cancelled.
         task = asyncio.create_task(self._serve(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            # The client may leave at any time, in particular when a limit of its own is reached.
+            # The client may disconnect at any time, in particular if it reaches one of its limits.
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while (request := await _read_request(reader)) is not None:
                     exchange = Exchange(request, writer)
                     await self.handle(exchange)
                     if not exchange.reusable or request.headers.get("connection", "").lower() == "close":
                         break
-        except Exception as error:  # noqa: BLE001 - kept for `close`, which fails the test
+        except Exception as error:  # noqa: BLE001 - `close` raises it, which fails the test
             self._errors.append(error)
         finally:
             writer.close()

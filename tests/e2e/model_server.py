@@ -1,4 +1,4 @@
-"""A real OpenAI-compatible HTTP server on loopback whose answers and failures the test decides."""
+"""A real OpenAI-compatible HTTP server on loopback whose answers and failures are set by the test."""
 
 import asyncio
 import base64
@@ -20,7 +20,7 @@ from tests.e2e.http_server import Exchange, LoopbackServer
 
 
 class Mode(StrEnum):
-    """How the server treats calls. Each but OK can hold for a number of calls."""
+    """How the server answers calls. Every mode except OK can be limited to a number of calls."""
 
     OK = "ok"
     DOWN = "down"  # 503, or the status given
@@ -37,7 +37,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call: `body` is the JSON that was posted, `time` is `time.perf_counter()` in seconds."""
+    """A call. `body` is the posted JSON. `time` is `time.perf_counter()` in seconds."""
 
     path: str
     body: dict[str, Any]
@@ -46,7 +46,7 @@ class ModelRequest:
 
     @property
     def prompt(self) -> str:
-        """The text of all messages, a blank line between them."""
+        """The text of all messages, separated by blank lines."""
         return "\n\n".join(_message_text(message) for message in self.body.get("messages", []))
 
     @property
@@ -58,7 +58,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer with more than text: tool calls as OpenAI writes them, or another finish_reason."""
+    """An answer with tool calls in OpenAI's format or with another finish_reason."""
 
     text: str = ""
     tool_calls: tuple[dict[str, Any], ...] = ()
@@ -71,10 +71,11 @@ Reply = str | Completion | Callable[[ModelRequest], str | Completion | Awaitable
 class ModelServer(LoopbackServer):
     """Serves `/v1/chat/completions` (plain and streamed), `/v1/embeddings` and `/v1/models`.
 
-    Answers come from the first rule of `when` whose fragment stands in the prompt, else from `reply`; `reply` is a
-    text, a Completion, or a function of the request, by default `answer_from_references`. Without a mode or
-    `chunk_delay` (seconds between the pieces of a stream) nothing ever waits, so that a benchmark measures the bot.
-    `api_key`: if set, other keys get 401. `dimensions`: length of the embedding vectors.
+    The first rule of `when` whose fragment is in the prompt provides the answer, otherwise `reply`. A reply is a text,
+    a `Completion`, or a function of the request, by default `answer_from_references`. Without a mode or `chunk_delay`
+    (seconds between the pieces of a stream) the server never waits, so that a benchmark measures the bot.
+
+    If `api_key` is set, calls with another key get a 401. `dimensions` is the length of the embedding vectors.
     """
 
     def __init__(self, *, api_key: str | None = None, dimensions: int = 64) -> None:
@@ -97,29 +98,29 @@ class ModelServer(LoopbackServer):
 
     @property
     def base_url(self) -> str:
-        """What LLM__BASE_URL is set to."""
+        """The value for LLM__BASE_URL."""
         return f"{self.address}/v1"
 
     @property
     def chats(self) -> list[ModelRequest]:
-        """The chat calls among the requests."""
+        """The requests that are chat calls."""
         return [request for request in self.requests if request.path.endswith("/chat/completions")]
 
     def prompts(self) -> list[str]:
-        """The text of all messages of each chat call."""
+        """Return the text of all messages of each chat call."""
         return [request.prompt for request in self.chats]
 
     def when(self, fragment: str, reply: Reply) -> None:
-        """Answer prompts that contain `fragment` with `reply`. The first matching rule counts."""
+        """Answer prompts that contain `fragment` with `reply`. The first matching rule applies."""
         self._rules.append((fragment, reply))
 
     def switch(self, mode: Mode, *, seconds: float = 0.0, status: int | None = None, times: int | None = None) -> None:
-        """Change the mode: for `times` calls, or until the next switch. `status` is for DOWN, `seconds` for SLOW."""
+        """Set the mode for `times` calls or until the next switch. `status` applies to DOWN, `seconds` to SLOW."""
         self._mode, self._seconds, self._remaining = mode, seconds, times
         self._status = 503 if status is None else status
 
     def fail_share(self, share: float) -> None:
-        """Answer this share (0 to 1) of the calls with 503, chosen at random but the same in every run."""
+        """Answer a share (0 to 1) of the calls with 503, chosen at random but identical in every run."""
         self._fail_share = share
 
     async def handle(self, exchange: Exchange) -> None:
@@ -275,10 +276,10 @@ _REFERENCE = re.compile(r"^[^\n。，；,;]*[\[〔【](\d{1,3})[\]〕】](.*)$",
 
 
 def answer_from_references(request: ModelRequest) -> str:
-    """Quote the sentence of the prompt's references that shares most character pairs with the question.
+    """Return the sentence of the prompt's references that shares most character pairs with the question.
 
-    A reference begins with a line that holds its number in brackets ([1], 〔1〕 or 【1】) and ends at the next number
-    or at a line of `====`. Without references the answer is a refusal.
+    A reference begins with a line that has its number in brackets ([1], 〔1〕 or 【1】) and ends at the next number or
+    at a line of `====`. Without references the answer is a refusal.
     """
     asked = _bigrams(request.question)
     best, best_score = "资料里没有相关内容。", 0.0
@@ -302,7 +303,7 @@ def _references(request: ModelRequest) -> Iterator[tuple[str, str]]:
 
 
 def embed(text: str, dimensions: int) -> list[float]:
-    """A unit vector of hashed characters and character pairs: texts that share words lie near each other."""
+    """Return a unit vector of hashed characters and character pairs, close to those of texts that share words."""
     vector = [0.0] * dimensions
     for feature in (*text, *_bigrams(text)):
         digest = hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest()

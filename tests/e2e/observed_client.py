@@ -1,6 +1,6 @@
-"""The product's OneBot implementation with a notebook: everything that the bot does is kept and can be waited for."""
+"""The simulated OneBot client for tests, which records everything that the bot does and can wait for it."""
 
-# ruff: noqa: ASYNC109 - a timeout here is how long a test waits before it fails with what the bot did
+# ruff: noqa: ASYNC109 - a timeout here is how long a test waits before it fails and shows what the bot did
 
 import asyncio
 from collections.abc import Callable
@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 
 
 class RecordingObserver:
-    """An observer that keeps everything and can wait for it."""
+    """An observer that records everything and signals each change."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -69,7 +69,7 @@ class RecordingObserver:
         self.typing.append(user_id)
 
     def recalled(self, message: Message) -> None:
-        """Told by `calls` already."""
+        """Do nothing: the call is already in `calls`."""
 
     def violated(self, rule: str) -> None:
         self.violations.append(rule)
@@ -83,7 +83,7 @@ class RecordingObserver:
 
 
 class ObservedClient(OneBotClient):
-    """A client that tests wait on. Leaving it fails if the client itself failed."""
+    """A client that can wait for actions of the bot. As a context manager it raises errors of the client itself."""
 
     def __init__(self, url: str, *, file_host: FileHost | None = None, **options: Any) -> None:
         self.observer = RecordingObserver()
@@ -96,27 +96,27 @@ class ObservedClient(OneBotClient):
 
     @property
     def sent(self) -> list[Sent]:
-        """Everything the bot made visible, oldest first."""
+        """Everything that the bot made visible, oldest first."""
         return self.observer.visible
 
     @property
     def calls(self) -> list[Call]:
-        """Every action the bot called, oldest first."""
+        """Every action that the bot called, oldest first."""
         return self.observer.calls
 
     @property
     def violations(self) -> list[str]:
-        """What a correct bot never does."""
+        """Violations of the protocol, which a correct bot never causes."""
         return self.observer.violations
 
     def called(self, action: str) -> list[Call]:
-        """All calls of one action."""
+        """Return all calls of an action."""
         return [call for call in self.calls if call.action == action]
 
     async def wait_sent(self, wanted: str | Callable[[Sent], bool] = "", timeout: float = 10.0) -> Sent:
-        """The oldest message, forward or file with this text in it, or for which the function is true.
+        """Wait for a message, forward or file that contains this text or matches this function, and return the oldest.
 
-        Each is returned once: the same call again waits for the next. Fails after `timeout` seconds.
+        Each is returned once, so that the same call again waits for the next. Fail after `timeout` seconds.
         """
 
         def matches(sent: Sent) -> bool:
@@ -130,7 +130,10 @@ class ObservedClient(OneBotClient):
         matches: Callable[[dict[str, Any]], bool] = lambda _: True,
         timeout: float = 10.0,
     ) -> Call:
-        """The oldest call of this action whose params match. Each is returned once. Fails after `timeout` seconds."""
+        """Wait for a call of an action with matching parameters, and return the oldest.
+
+        Each is returned once. Fail after `timeout` seconds.
+        """
         return await self._wait(
             self.observer.unmatched_calls,
             lambda call: call.action == action and matches(call.params),

@@ -1,4 +1,4 @@
-"""A stage that is connected to a small bot."""
+"""Fixture of a stage that is connected to a small bot."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ class Hosted:
 
 
 class AddressBook:
-    """A file host that only gives addresses."""
+    """A file host that only assigns addresses."""
 
     def __init__(self) -> None:
         self.hosted: list[tuple[str, bytes]] = []
@@ -45,7 +45,7 @@ class AddressBook:
 
 
 class Playground:
-    """A stage, its bot, and the frames that a page would get."""
+    """A stage, its bot, and the frames that a page would receive."""
 
     def __init__(self, bot: EchoBot) -> None:
         self.bot = bot
@@ -60,7 +60,7 @@ class Playground:
                 await asyncio.sleep(0.01)
 
     async def frame(self, kind: str, text: str = "") -> Frame:
-        """The first frame of a kind with this text in it, awaited; each is given once."""
+        """Wait for the first frame of a kind that contains `text` and return it. Each frame is returned once."""
         async with asyncio.timeout(5):
             while True:
                 for frame in self.frames:

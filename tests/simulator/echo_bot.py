@@ -1,4 +1,4 @@
-"""A bot of a few lines at the other end of a real reverse WebSocket: it repeats what is addressed to it."""
+"""A minimal bot with a real reverse WebSocket that repeats messages addressed to it."""
 
 import asyncio
 import itertools
@@ -9,7 +9,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 
 
 class EchoBot:
-    """Answers an @ or a private message by repeating its text behind `prefix`, and a file by its name."""
+    """Answers an @ or a private message with `prefix` and its text, and a file with its name."""
 
     def __init__(self) -> None:
         self.prefix = "你说"
@@ -35,12 +35,12 @@ class EchoBot:
         return f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/onebot/v11/ws"
 
     async def call(self, action: str, **params: Any) -> None:
-        """Call an action; what comes back is put into `responses`."""
+        """Call an action. The response is added to `responses`."""
         assert self._socket is not None
         await self._socket.send(json.dumps({"action": action, "params": params, "echo": next(self._echoes)}))
 
     async def heard(self, count: int) -> None:
-        """Wait for so many events other than those about the connection."""
+        """Wait until `count` events other than meta events have arrived."""
         async with asyncio.timeout(5):
             while len(self.events) < count:  # noqa: ASYNC110 - another task appends
                 await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What is kept of a long conversation."""
+"""Tests of the limits on a long conversation."""
 
 from simulator.recorder import Recorder
 from simulator.recording import Said, SentFile

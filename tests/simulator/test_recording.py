@@ -1,4 +1,4 @@
-"""Conversations as files, and played again."""
+"""Tests of the file format of recordings and of replaying them."""
 
 import asyncio
 from pathlib import Path
@@ -80,7 +80,7 @@ async def test_played_again_it_goes_as_recorded(playground: Playground) -> None:
     outcomes = await _play(playground, recording)
     assert [outcome.step for outcome in outcomes] == recording.steps
     assert all(outcome.as_recorded for outcome in outcomes), outcomes
-    # Quotations and recalls name the messages of this play, not those of then.
+    # Quotes and recalls refer to the messages of this replay, not to the recorded ones.
     again = playground.bot.events[heard:]
     quoted = next(
         part["data"]["id"]
@@ -102,7 +102,7 @@ async def test_what_differs_is_told(playground: Playground) -> None:
     playground.bot.silent = True
     outcomes = await _play(playground, recording, 0.2)
     assert [outcome.said for outcome in outcomes if isinstance(outcome.step, Answered)] == [None] * 4
-    # What quotes an answer that never came cannot be said.
+    # A message that quotes an answer which never came cannot be sent.
     assert [outcome.problem for outcome in outcomes if outcome.problem] == ["unknown_message"]
 
 

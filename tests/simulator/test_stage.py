@@ -1,4 +1,4 @@
-"""The small QQ that a page shows, towards a bot over a real socket."""
+"""Tests of the stage with a bot over a real WebSocket."""
 
 import asyncio
 import json
@@ -85,7 +85,7 @@ async def test_recall_by_whom_it_may_be(playground: Playground) -> None:
     assert stage.transcript.frame(entry)["parts"] == []
     await playground.bot.heard(4)
     assert [event["notice_type"] for event in playground.bot.events[2:]] == ["group_recall"] * 2
-    # The bot, too, takes its words back, and cannot find what others took back.
+    # The bot can recall its own message, and cannot find messages that others recalled.
     await playground.bot.call("get_msg", message_id=said)
     await stage.say(HERE, MEMBER, "在", at_bot=True)
     answer = (await playground.frame("message", "你说在"))["message"]
