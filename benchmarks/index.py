@@ -1,9 +1,9 @@
-"""How fast the index is, as ratios to Chroma alone measured in the same run on the same machine.
+"""Benchmark of the index as ratios to Chroma alone, measured in the same run on the same machine.
 
     python -m benchmarks.index [chunks …]          (1000 and 10000 by default; about five minutes)
 
-Prints rows added a second, search times at rest and while another document is being added, and the longest time for
-which the event loop of the calling process stood still.
+It prints the rows added per second, the search times when idle and while another document is being added, and the
+longest stall of the calling process's event loop.
 """
 
 import asyncio
@@ -26,12 +26,13 @@ CHARACTERS = 300
 SEARCHES = 100
 SPACE = "random"
 _HAN = [chr(0x4E00 + number) for number in range(3_000)]
-# The n-th commonest character is about 1/n as common: the postings of real text, not those of noise.
+# The n-th most common character has a frequency of about 1/n, so that the postings resemble those of real text, not
+# those of noise.
 _WEIGHTS = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(_HAN))))
 
 
 class Corpus:
-    """Made-up Chinese chunks with unit vectors."""
+    """Generated Chinese chunks with unit vectors."""
 
     def __init__(self, size: int) -> None:
         self._dice = random.Random(size)
@@ -43,12 +44,12 @@ class Corpus:
         ]
 
     def text(self, length: int = CHARACTERS) -> str:
-        """Characters with the frequencies of a language."""
+        """Return characters with the frequency distribution of a language."""
         return "".join(self._dice.choices(_HAN, cum_weights=_WEIGHTS, k=length))
 
 
 class LoopWatch:
-    """The longest time for which the running event loop did not turn, in milliseconds."""
+    """The longest stall of the running event loop, in milliseconds."""
 
     async def __aenter__(self) -> "LoopWatch":
         self.longest = 0.0
@@ -67,7 +68,7 @@ class LoopWatch:
 
 
 def raw_chroma(corpus: Corpus, batch: int = 8) -> tuple[float, list[float], float]:
-    """Rows a second, query times in ms, and the longest add in ms of Chroma alone, in a caller's own process."""
+    """Return the rows per second, the query times in ms, and the longest add in ms of Chroma alone, in this process."""
     import chromadb  # noqa: PLC0415 - only here: the index keeps it out of this process
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
@@ -93,7 +94,7 @@ def raw_chroma(corpus: Corpus, batch: int = 8) -> tuple[float, list[float], floa
 
 
 async def searches(index: IndexProcess, corpus: Corpus, count: int = SEARCHES) -> list[float]:
-    """Times of hybrid searches one after another, in ms."""
+    """Return the times of consecutive hybrid searches, in ms."""
     times: list[float] = []
     for number in range(count):
         request = SearchRequest("group_1", corpus.text(20), SPACE, corpus.vectors[number].tolist(), 20)
@@ -104,13 +105,13 @@ async def searches(index: IndexProcess, corpus: Corpus, count: int = SEARCHES) -
 
 
 def spread(times: Sequence[float]) -> tuple[float, float]:
-    """p50 and p95."""
+    """Return p50 and p95."""
     cuts = statistics.quantiles(times, n=20)
     return cuts[9], cuts[18]
 
 
 async def measure(size: int) -> None:
-    """One line of figures for one size."""
+    """Measure one size and print its figures."""
     corpus = Corpus(size)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         index = IndexProcess(Path(directory))
@@ -149,7 +150,7 @@ async def measure(size: int) -> None:
 
 
 async def main(sizes: Sequence[int]) -> None:
-    """All sizes."""
+    """Measure all sizes."""
     for size in sizes:
         await measure(size)
 

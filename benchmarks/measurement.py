@@ -1,4 +1,4 @@
-"""Figures as the benchmarks print them."""
+"""Measurement and formatting of the figures that the benchmarks print."""
 
 import os
 import statistics
@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` (0 to 1) of the values lie."""
+    """Return the value below which `share` (0 to 1) of the values lie."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def row(name: str, seconds: Sequence[float]) -> str:
-    """One line: how often, and minimum, median, 95th percentile and maximum in milliseconds."""
+    """Return one line with the count, and the minimum, median, 95th percentile and maximum in milliseconds."""
     low, middle, high, top = (
         1000 * value for value in (min(seconds), statistics.median(seconds), percentile(seconds, 0.95), max(seconds))
     )
@@ -22,7 +22,7 @@ def row(name: str, seconds: Sequence[float]) -> str:
 
 
 def process_tree(pid: int) -> list[int]:
-    """A process and everything below it. Linux only."""
+    """Return the ids of a process and all its descendants. Linux only."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -38,7 +38,7 @@ def process_tree(pid: int) -> list[int]:
 
 
 def memory(pid: int) -> tuple[int, int]:
-    """What a process and everything below it hold: proportional set size in MB, and how many processes."""
+    """Return the proportional set size in MB of a process and all its descendants, and the number of processes."""
     tree = process_tree(pid)
     total = 0
     for member in tree:
@@ -51,16 +51,16 @@ def memory(pid: int) -> tuple[int, int]:
 
 
 def open_files(pid: int) -> int:
-    """Count the open file descriptors of a process and everything below it. Linux only."""
+    """Count the open file descriptors of a process and all its descendants. Linux only."""
     count = 0
     for member in process_tree(pid):
-        # A child may end meanwhile.
+        # A child process may end in the meantime.
         with suppress(OSError):
             count += sum(1 for _ in Path(f"/proc/{member}/fd").iterdir())
     return count
 
 
 def machine() -> str:
-    """One line about where the figures come from."""
+    """Return one line that describes the machine and its load."""
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     return f"{os.cpu_count()} cores, load average {load}"

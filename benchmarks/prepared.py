@@ -1,7 +1,7 @@
-"""A data directory with a knowledge base already in it, so that a benchmark need not wait for the embedding model.
+"""A data directory with a filled knowledge base, so that a benchmark need not wait for the embedding model.
 
-The passages are made of common words, or taken from a folder of documents; the vectors are random directions: what a
-search costs depends on how many there are, not on what they mean.
+The passages consist of common words, or come from a folder of documents. The vectors are random directions: the cost of
+a search depends on their number, not on their meaning.
 """
 
 import random
@@ -96,9 +96,9 @@ _DIMENSIONS = 384
 
 
 def passage(seed: int, chars: int = 300) -> str:
-    """Chinese-looking text with one rare code in it."""
+    """Return Chinese-looking text that contains one rare code."""
     chance = random.Random(seed)
-    # Most words of a text are its own: here one in thirty is of those that people ask about.
+    # Most words of a text occur only in it: one word in thirty is one of those that people ask about.
     words = [chance.choice(_WORDS) if chance.random() < 1 / 30 else _rare(chance) for _ in range(chars // 2)]
     for place in range(12, len(words), 13):
         words[place] += "。"
@@ -110,7 +110,7 @@ def _rare(chance: random.Random) -> str:
 
 
 def rare_code(number: int) -> str:
-    """The code that stands in exactly one passage of a collection.
+    """Return the code that occurs in exactly one passage of a collection.
 
     >>> rare_code(7)
     'QZ-000007'
@@ -119,11 +119,11 @@ def rare_code(number: int) -> str:
 
 
 class NaturalPassages:
-    """Passages of the .md and .txt files of a folder or tar archive; beyond their number, mixtures of them.
+    """Passages from the .md and .txt files of a folder or tar archive, continued with mixtures of them.
 
-    Called with a number it gives a text, always the same. A mixture has the lines of two passages by turns, and one
-    word in ten drawn from the list of all distinct words, so that rare words stay about as rare as the collection
-    grows. One passage in 500 holds its own `rare_code`.
+    Calling it with a number returns a text, always the same for that number. A mixture has alternate lines of two
+    passages. One word in ten is drawn from the list of all distinct words, so that rare words stay about as rare when
+    the collection grows. One passage in 500 contains its own `rare_code`.
     """
 
     def __init__(self, corpus: Path) -> None:
@@ -134,6 +134,7 @@ class NaturalPassages:
         self._words = sorted({word for text in self._texts for word in _WORD.findall(text)})
 
     def __call__(self, number: int) -> str:
+        """Return the passage of this number."""
         text = self._texts[number] if number < len(self._texts) else self._mixture(random.Random(number))
         return f"{text}\n编号 {rare_code(number)}。" if number % 500 == 7 else text
 
@@ -170,7 +171,7 @@ async def prepare(
     *,
     chunks_per_document: int | None = None,
 ) -> None:
-    """Put `chunks` chunks into `collection`, visible, with vectors in `space`: one document, or several."""
+    """Put `chunks` visible chunks into `collection`, with vectors in `space`, as one document or several."""
     index = IndexProcess(data_dir)
     size = chunks_per_document or chunks
     try:
@@ -187,7 +188,7 @@ async def prepare(
 
 
 async def prepare_groups(data_dir: Path, names: list[str], chunks: int, space: str, text: Callable[[int], str]) -> None:
-    """One small document in each collection, written in the calling process, which must be the only one."""
+    """Write one small document to each collection, in the calling process, which must be the only one."""
     index = LocalIndex(data_dir)
     try:
         async with _records(data_dir) as records:
@@ -213,7 +214,7 @@ async def _records(data_dir: Path) -> AsyncGenerator[DocumentRecords]:
 def _rows(
     build_id: str, first: int, start: int, count: int, text: Callable[[int], str]
 ) -> tuple[list[IndexedChunk], list[list[float]]]:
-    """Chunks `start` to `start + count` of a build whose texts begin at number `first`."""
+    """Return the chunks `start` to `start + count` of a build whose texts begin at number `first`."""
     vectors = numpy.random.default_rng(first + start).normal(size=(count, _DIMENSIONS)).astype(numpy.float32)
     vectors /= numpy.linalg.norm(vectors, axis=1, keepdims=True)
     rows = [

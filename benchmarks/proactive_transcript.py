@@ -1,6 +1,6 @@
-"""What the proactive mode does with real group messages: each with its decision, why, and what a person says of it.
+"""Transcript of the proactive mode on real group messages: each with its decision, the reason and its human label.
 
-The rules, the gate and the retriever are the product's; the clock is simulated, and no model is asked.
+The rules, the gate and the retriever are the product's. The clock is simulated, and no model is called.
 """
 
 import argparse
@@ -32,22 +32,25 @@ _TEXT_CHARS = 60
 
 @dataclass(slots=True)
 class Clock:
-    """Time that only moves when it is told to."""
+    """A clock that advances only when it is told to."""
 
     present: datetime = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
     def now(self) -> datetime:
-        """The simulated moment."""
+        """Return the simulated time."""
         return self.present
 
     async def sleep(self, seconds: float) -> None:
-        """Pass this time at once."""
+        """Advance the clock without waiting."""
         self.present += timedelta(seconds=seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message of the transcript. `place` is where the first reference stands, empty where nothing was approved."""
+    """One message of the transcript.
+
+    `place` is the location of the first reference, or empty if nothing was approved.
+    """
 
     message: Message
     decision: Decision
@@ -56,12 +59,12 @@ class Line:
 
 @dataclass(slots=True)
 class Transcript:
-    """Everything that was decided, in order."""
+    """All decisions, in order."""
 
     lines: list[Line] = field(default_factory=list[Line])
 
     def show(self) -> None:
-        """Print the messages, then how many of which label met which fate."""
+        """Print the messages, then the number of messages by decision and label."""
         for number, line in enumerate(self.lines, start=1):
             score = "     " if line.decision.score is None else f"{line.decision.score:.3f}"
             label = "answerable" if line.message.answerable else "chatter"
@@ -84,7 +87,7 @@ class Transcript:
 
 
 async def hold(proactive: ProactiveService, clock: Clock, messages: Iterable[Message]) -> Transcript:
-    """Let the members of one group write these messages in turn, one every 40 s, in a group that switched it on."""
+    """Let the members of one group write these messages in turn, one every 40 s, with proactive answers on."""
     await proactive.switch(GROUP, on=True)
     transcript, begun = Transcript(), clock.present
     for number, message in enumerate(messages):
@@ -102,7 +105,7 @@ async def hold(proactive: ProactiveService, clock: Clock, messages: Iterable[Mes
 
 @asynccontextmanager
 async def fresh_records() -> AsyncGenerator[Database]:
-    """An empty database, gone when the block ends."""
+    """Open an empty database that is deleted when the block ends."""
     with tempfile.TemporaryDirectory() as directory:
         database = await open_database(sqlite_url(Path(directory) / "app.sqlite3"))
         try:
@@ -122,7 +125,7 @@ async def run(
             await shelf.fill(_COLLECTION, passages)
             filled.write_text(f"{len(passages)} chunks of {corpus.name}\n", encoding="utf-8")
         print(f"{filled.read_text(encoding='utf-8').strip()}; at most {settings.per_hour} answers an hour\n")
-        # The day of every run is the same: what an earlier one answered must not count as answered already.
+        # Every run simulates the same day, so what an earlier run answered must not count as already answered.
         async with fresh_records() as database:
             clock = Clock()
             proactive = ProactiveService(
@@ -138,7 +141,7 @@ async def run(
 
 
 def main() -> None:
-    """Read the options, hold the conversation, print it."""
+    """Read the options, hold the conversation and print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labels", type=Path, required=True, help='lines of {"query", "answerable"}')
     parser.add_argument("--corpus", type=Path, required=True, help="the group's documents, a directory or a tar file")

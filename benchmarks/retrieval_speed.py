@@ -1,13 +1,14 @@
-"""How fast retrieval is without a model call, and what it takes of memory and disk.
+"""Benchmark of retrieval without a model call: its speed, memory and disk usage.
 
     python -m benchmarks.retrieval_speed [--chunks 1000,10000,100000] [--groups 1000] [--corpus TAR_OR_DIR]
                                          [--labels JSONL] [--questions 300] [--keep DIR]
 
-`--corpus` is a folder or tar archive of .md and .txt files, `--labels` a file with a JSON object with a `query` on each
-line; without them the passages and questions are made up. With `--keep` the collections stay in DIR and are used again:
-100,000 chunks take five minutes to write. The `--groups` small groups of 50 chunks join the largest collection.
+`--corpus` is a folder or tar archive of .md and .txt files. `--labels` is a file with a JSON object with a `query` on
+each line. Without them, passages and questions are generated. With `--keep`, the collections stay in DIR and are used
+again: 100,000 chunks take five minutes to write. The `--groups` small groups of 50 chunks are added to the largest
+collection.
 
-Every figure of one table is from one run, each beside a bare Chroma query of the same vector in the same files.
+All figures of one table come from one run, each beside a bare Chroma query of the same vector in the same files.
 """
 
 import argparse
@@ -62,7 +63,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """What answers a question, opened over one directory, and what opening it took."""
+    """The components that answer a question, opened on one directory, and the time it took to open the index."""
 
     index: IndexProcess
     embedding: EmbeddingModel
@@ -72,7 +73,7 @@ class Stack:
 
 @asynccontextmanager
 async def stack(data_dir: Path, embedding: EmbeddingModel) -> AsyncGenerator[Stack]:
-    """The retriever as the product makes it, without a model."""
+    """Open the retriever as the product does, without a model."""
     database = await open_database(sqlite_url(data_dir / "app.sqlite3"))
     index = IndexProcess(data_dir)
     before = time.perf_counter()
@@ -96,7 +97,7 @@ async def stack(data_dir: Path, embedding: EmbeddingModel) -> AsyncGenerator[Sta
 
 
 async def timed(calls: Sequence[Callable[[], Awaitable[object]]]) -> list[float]:
-    """Seconds of each call, one after another."""
+    """Return the seconds of each call, made one after another."""
     times: list[float] = []
     for call in calls:
         before = time.perf_counter()
@@ -106,7 +107,7 @@ async def timed(calls: Sequence[Callable[[], Awaitable[object]]]) -> list[float]
 
 
 def bare_chroma(data_dir: Path, space: str, vectors: list[list[float]]) -> tuple[float, list[float]]:
-    """Seconds of the first and of each further query of Chroma alone, over the files that the product wrote."""
+    """Return the seconds of the first and of each further query of Chroma alone, on the product's files."""
     import chromadb  # noqa: PLC0415 - only in a process of its own
 
     store = chromadb.PersistentClient(str(data_dir / "chroma")).get_collection(
@@ -123,7 +124,7 @@ def bare_chroma(data_dir: Path, space: str, vectors: list[list[float]]) -> tuple
 
 
 async def measure_collection(data_dir: Path, chunks: int, embedding: EmbeddingModel, questions: list[str]) -> None:
-    """The table of one large collection."""
+    """Measure one large collection and print its table."""
     print(f"\n{chunks} chunks in one group, {_bytes_of(data_dir)} MB on disk ({machine()})")
     vectors = [await embedding.embeddings.aembed_query(text) for text in questions]
     bare_first, bare = await _in_process(bare_chroma, data_dir, embedding.fingerprint, vectors)
@@ -164,7 +165,7 @@ async def measure_collection(data_dir: Path, chunks: int, embedding: EmbeddingMo
 
 
 async def measure_groups(data_dir: Path, names: list[str], embedding: EmbeddingModel, questions: list[str]) -> None:
-    """The table of many groups."""
+    """Measure many groups and print their table."""
     chance = random.Random(5)
     names = chance.sample(names, len(names))
     print(f"\n{len(names)} groups of {GROUP_CHUNKS} chunks beside it, {_bytes_of(data_dir)} MB on disk ({machine()})")
@@ -213,7 +214,7 @@ def _bytes_of(data_dir: Path) -> int:
 
 
 def process_memory() -> list[int]:
-    """Proportional set size in MB of this process and of each below it. Linux only."""
+    """Return the proportional set size in MB of this process and each of its descendants. Linux only."""
     figures: list[int] = []
     for member in process_tree(os.getpid()):
         try:
@@ -225,7 +226,10 @@ def process_memory() -> list[int]:
 
 
 def processor_seconds() -> float:
-    """Processor time of this process and each below it, which other jobs on the machine hardly change. Linux only."""
+    """Return the processor time of this process and its descendants, in seconds. Linux only.
+
+    Other jobs on the machine hardly affect it.
+    """
     ticks = 0
     for member in process_tree(os.getpid()):
         try:
@@ -248,7 +252,7 @@ def _questions(labels: Path | None, count: int) -> list[str]:
 
 
 async def main(arguments: argparse.Namespace, folder: Path) -> None:
-    """All sizes, then the groups."""
+    """Measure all sizes, then the groups."""
     embedding = await open_embeddings(
         "local", data_dir=folder, base_url="", api_key="", model="", timeout_s=10, max_retries=0
     )

@@ -1,7 +1,7 @@
-"""How the local page feels while a 10 MB file is taken in: `python -m benchmarks.sandbox_page`.
+"""Benchmark of the local page while a 10 MB file is taken in: `python -m benchmarks.sandbox_page`.
 
-Prints two times, idle and meanwhile, and their ratio: from saying something on the page until it is shown (through the
-page's WebSocket, the simulated QQ and back), and from asking the bot until its answer is shown.
+It prints two times, when idle and during the ingest, and their ratio: from sending a message on the page until it is
+shown (through the page's WebSocket, the simulated QQ and back), and from asking the bot until its answer is shown.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ FILE_BYTES = 10 << 20
 
 
 class Page:
-    """The page's WebSocket."""
+    """Client of the page's WebSocket."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self.progress = ""
 
     async def until(self, kind: str, text: str) -> None:
-        """Read frames until one of this kind has this text."""
+        """Read frames until one of type `kind` contains `text`."""
         async with asyncio.timeout(120):
             while True:
                 frame = await self._socket.receive_json()
@@ -40,7 +40,7 @@ class Page:
                     return
 
     async def say(self, text: str, chat: str, *, at: bool) -> None:
-        """Write something."""
+        """Send a message."""
         await self._socket.send_json({"type": "say", "chat": chat, "speaker": MEMBER, "text": text, "at": at})
 
     async def watch(self, chat: str) -> None:
@@ -49,7 +49,7 @@ class Page:
 
 
 async def measure(page: Page, label: str) -> tuple[list[float], list[float]]:
-    """Milliseconds until shown, and until answered."""
+    """Return the milliseconds until messages were shown, and until questions were answered."""
     shown: list[float] = []
     answered: list[float] = []
     for number in range(ROUNDS):
@@ -67,7 +67,7 @@ async def measure(page: Page, label: str) -> tuple[list[float], list[float]]:
 
 
 def report(name: str, idle: list[float], busy: list[float]) -> None:
-    """One line: medians, 95th percentiles, the longest, and the ratio of the medians."""
+    """Print one line: medians, 95th percentiles, maxima, and the ratio of the medians."""
 
     def row(times: list[float]) -> str:
         p95 = statistics.quantiles(times, n=20, method="inclusive")[-1]
@@ -78,7 +78,7 @@ def report(name: str, idle: list[float], busy: list[float]) -> None:
 
 
 async def main() -> None:
-    """Start a bot, measure it idle and busy, print."""
+    """Start a bot, measure it idle and busy, and print the figures."""
     settings = {"SEND__GROUP_INTERVAL_S": "0", "SEND__PER_MINUTE": "0", "LLM__API_KEY": ""}
     paragraph = "".join(f"第{number}条规定了第{number}号仓库的第{number}种货物怎样存放。" for number in range(400))
     large = (paragraph * (FILE_BYTES // len(paragraph.encode()) + 1)).encode()[:FILE_BYTES]

@@ -1,9 +1,10 @@
-"""Half an hour of a busy bot: chatter, questions, a flooding member, five 10 MB files, a model that fails now and then.
+"""Soak test of a busy bot over half an hour, with a model that fails now and then.
 
     python -m benchmarks.soak [--minutes 30] [--megabytes 10]
 
-Everything is real: bot.py as a process with its default pace and budgets, a reverse WebSocket, HTTP servers on
-loopback. Ends with exit code 1 if an answer was lost, doubled or held another group's words, or if a file was lost.
+The load consists of chatter, questions, a flooding member and five 10 MB files. Everything is real: bot.py as a process
+with its default pace and budgets, a reverse WebSocket, HTTP servers on loopback. The exit code is 1 if an answer was
+lost, sent twice or contained another group's words, or if a file was lost.
 """
 
 import argparse
@@ -35,16 +36,16 @@ MESSAGES_A_SECOND = 20
 FLOOD_A_SECOND = 4
 FAILING_SHARE = 0.1
 FILES = 5
-# Within this time after the last question every answer must have come: the pace of QQ and the model's time-out.
+# All answers must arrive within this time after the last question: the pace of QQ plus the model's timeout.
 LAST_ANSWERS_S = 150
 SAMPLE_S = 30
-# What everybody is asked about; each group's file gives another room.
+# The subjects of all questions; each group's file names other rooms for them.
 SUBJECTS = ("报销", "请假", "选课", "借书", "体检", "缓考", "停车", "宿舍", "奖学金", "实验室")
 
 
 @dataclass(slots=True)
 class Asked:
-    """A question of a member who does not flood. Times are of `time.perf_counter()`."""
+    """A question of a member who does not flood. Times are values of `time.perf_counter()`."""
 
     group: int
     subject: str
@@ -53,13 +54,16 @@ class Asked:
 
     @property
     def seconds(self) -> float:
-        """Return the time from the question to its first reply."""
+        """The time from the question to its first reply."""
         return self.replies[0].time - self.at
 
 
 @dataclass(slots=True)
 class Sample:
-    """The bot and all its child processes at one moment. `size` is the proportional set size in MB."""
+    """The state of the bot and all its child processes at one moment.
+
+    `size` is the proportional set size in MB. `files` is the number of open files.
+    """
 
     at: float
     size: int
@@ -83,7 +87,7 @@ class Soak:
         self._chance = random.Random(7)
 
     async def run(self, megabytes: int) -> None:
-        """Take in each group's file, then do everything at once until the time is over."""
+        """Take in each group's file, then run all loads at the same time until the time is over."""
         for group in GROUPS:
             await self.client.upload_group_file(group, UPLOADER, f"手册{group}.md", _handbook(group).encode())
             await self.client.wait_sent(f"「手册{group}.md」已入库", timeout=120)
@@ -100,7 +104,10 @@ class Soak:
             await asyncio.sleep(1 / (MESSAGES_A_SECOND - FLOOD_A_SECOND))
 
     async def _ask(self) -> None:
-        """Ask by turns, eight questions a minute over all: with the flooder's that is below the pace of QQ."""
+        """Ask in turn, eight questions a minute in total.
+
+        Together with the flooder's questions, that is below the pace of QQ.
+        """
         for number, member in enumerate(itertools.cycle(MEMBERS)):
             if not self._running():
                 return
@@ -131,7 +138,7 @@ class Soak:
             await asyncio.sleep(SAMPLE_S)
 
     async def _ping(self) -> None:
-        """Time WebSocket pings over a connection of their own: the event loop answers them itself."""
+        """Measure WebSocket pings over a separate connection, which the event loop itself answers."""
         headers = {"X-Self-ID": "1", "Authorization": f"Bearer {self.bot.token}"}
         async with connect(self.bot.url, additional_headers=headers, ping_interval=None) as socket:
             while self._running():
@@ -150,7 +157,7 @@ class Soak:
             if all(asked.replies for asked in self.asked.values()):
                 break
             await asyncio.sleep(1)
-        # A doubled answer would come soon after the first.
+        # A second answer would come soon after the first.
         await asyncio.sleep(5)
         self._match()
 
@@ -161,10 +168,11 @@ class Soak:
             if sent.reply_id in self.asked:
                 self.asked[sent.reply_id].replies.append(sent)
 
-    # -- what came of it ----------------------------------------------------------------------------------------------
+    # -- the result
+    # ------------------------------------------------------------------------------------------------------
 
     async def report(self) -> list[str]:
-        """Print the figures; return what must not be."""
+        """Print the figures and return the faults."""
         faults: list[str] = []
         lost = [asked for asked in self.asked.values() if not asked.replies]
         doubled = [asked for asked in self.asked.values() if len(asked.replies) > 1]
@@ -194,7 +202,10 @@ class Soak:
         return faults + await self._missing_files()
 
     async def _missing_files(self) -> list[str]:
-        """Ask the bot for the files: every large one is told as taken in, once, or is still being read."""
+        """Ask the bot for its files and return the faults.
+
+        Every large file must be listed, and must have been announced as taken in at most once.
+        """
         told = "\n".join(sent.text for sent in self.client.sent)
         await self.client.group_message(GROUPS[1], UPLOADER, "/kb list")
         listed = (await self.client.wait_sent("共 ", timeout=60)).text
@@ -247,7 +258,7 @@ def _large_text(number: int, size: int) -> bytes:
 
 
 async def soak(minutes: float, megabytes: int) -> int:
-    """Run it; return the exit code."""
+    """Run the soak test and return the exit code."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qunzhi-soak-")))
         model = await stack.enter_async_context(ModelServer())
@@ -271,7 +282,7 @@ async def soak(minutes: float, megabytes: int) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Read the command line and run."""
+    """Read the command line and run the soak test."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--megabytes", type=int, default=10, help="size of each of the five files")

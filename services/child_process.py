@@ -1,4 +1,4 @@
-"""What every child process of the bot does first: it never outlives, slows or interrupts the bot."""
+"""Setup of every child process, so that it never outlives, slows down or interrupts the bot."""
 
 import multiprocessing
 import os
@@ -13,7 +13,7 @@ _WINDOWS_BELOW_NORMAL = 0x4000
 
 
 def live_with_parent() -> None:
-    """End this process when the one that started it ends, however it ends, and leave Ctrl-C to that one."""
+    """End this process when its parent process ends for any reason, and ignore Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -27,7 +27,7 @@ def live_with_parent() -> None:
 
 
 def yield_to_others() -> None:
-    """Take processor time only when nobody else wants it."""
+    """Use processor time only when no other process needs it."""
     if sys.platform == "win32":
         import ctypes  # noqa: PLC0415 - `windll` exists there only
 

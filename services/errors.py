@@ -1,27 +1,27 @@
-"""Failures that a user hears about, each with the sentence he gets.
+"""Failures that are reported to a user, each with the sentence for them.
 
     ServiceError
     ├── SettingsError          a setting is unknown, missing or out of range; the process must not start
-    ├── DataDirectoryError     DATA_DIR is held by another process or cannot be used
-    ├── ModelError             the language model gave no usable answer
-    │   ├── ModelTimeout       it did not answer in LLM__TIMEOUT_S
-    │   └── ModelUnavailable   it cannot be reached or answers with errors
-    ├── EmbeddingError         the embedding model gave no vectors
-    ├── RerankError            the rerank service gave no usable scores
+    ├── DataDirectoryError     DATA_DIR is in use by another process or is unusable
+    ├── ModelError             the language model returned no usable answer
+    │   ├── ModelTimeout       it did not answer within LLM__TIMEOUT_S
+    │   └── ModelUnavailable   it is unreachable or returns errors
+    ├── EmbeddingError         the embedding model returned no vectors
+    ├── RerankError            the rerank service returned no usable scores
     ├── SearchIndexError       the search index failed
     ├── HistoryError           the conversation could not be stored
-    ├── DocumentRejected       a file cannot be taken in, and why (also an expected outcome of a parse)
-    └── DownloadFailed         the bytes of a file could not be had
+    ├── DocumentRejected       a file is not accepted, and why (also an expected outcome of parsing)
+    └── DownloadFailed         a file could not be downloaded
 
 Expected outcomes (a duplicate file, nothing found) are return values, not exceptions.
 """
 
 
 class ServiceError(Exception):
-    """A failure with a sentence for the user.
+    """A failure that carries a sentence for the user.
 
-    `user_message` is one complete Chinese sentence in the user's terms: what happened and what to do.
-    `detail` goes to the log only. `retryable` tells whether the same call may succeed later.
+    `user_message` is one complete Chinese sentence in the user's terms: what happened and what to do. `detail` is only
+    logged. `retryable` tells whether the same call may succeed later.
     """
 
     retryable = False
@@ -37,11 +37,11 @@ class SettingsError(ServiceError):
 
 
 class DataDirectoryError(ServiceError):
-    """The data directory is held by another process or cannot be used."""
+    """The data directory is in use by another process or is unusable."""
 
 
 class ModelError(ServiceError):
-    """The language model gave no usable answer."""
+    """The language model returned no usable answer."""
 
     retryable = True
 
@@ -51,17 +51,17 @@ class ModelTimeout(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """The language model cannot be reached, refuses the call or answers with errors."""
+    """The language model is unreachable, rejects the call or returns errors."""
 
 
 class EmbeddingError(ServiceError):
-    """The embedding model gave no vectors."""
+    """The embedding model returned no vectors."""
 
     retryable = True
 
 
 class RerankError(ServiceError):
-    """The rerank service gave no usable scores."""
+    """The rerank service returned no usable scores."""
 
     retryable = True
 
@@ -79,10 +79,10 @@ class HistoryError(ServiceError):
 
 
 class DocumentRejected(ServiceError):
-    """A file that cannot be taken in: unknown type, empty, encrypted, scanned, too large, hostile."""
+    """A file is not accepted: unknown type, empty, encrypted, scanned, too large or hostile."""
 
 
 class DownloadFailed(ServiceError):
-    """The bytes of an uploaded file could not be had."""
+    """An uploaded file could not be downloaded."""
 
     retryable = True

@@ -1,7 +1,8 @@
-"""Prompts are YAML files under `prompts/`; all of them are read and checked at start, so none fails in front of a user.
+"""Prompts, which are YAML files under `prompts/`.
 
-A file holds `description`, the `variables` it is filled with, and `system`, `history` (the name of the placeholder for
-earlier messages) and `human`, of which at least one text must be there.
+All of them are read and checked at start, so that none fails while a user waits. A file holds `description`, the
+`variables` that are filled in, and `system`, `history` (the name of the placeholder for earlier messages) and `human`.
+At least one of `system` and `human` must be present.
 """
 
 from collections.abc import Mapping
@@ -30,10 +31,10 @@ class _PromptFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompts of the product, ready to be filled. `persona` is plain text that other prompts take in.
+    """The prompts of the product, ready to be filled in.
 
-    A question is answered with `answer` from references; where there are none, with `general` where general knowledge
-    is allowed, else with `conversation`.
+    `persona` is plain text that other prompts include. `answer` answers a question from references. Without references,
+    `general` is used if general knowledge is allowed, otherwise `conversation`.
     """
 
     persona: str
@@ -44,7 +45,7 @@ class Prompts:
     expand: ChatPromptTemplate
 
 
-# What the code fills in; a file that names other variables could not work.
+# The variables that the code fills in. A file that names others would not work.
 _VARIABLES: Mapping[str, frozenset[str]] = {
     "persona": frozenset(),
     "rag/answer": frozenset({"persona", "fence", "context", "chat_history", "input"}),
@@ -56,9 +57,10 @@ _VARIABLES: Mapping[str, frozenset[str]] = {
 
 
 def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") -> Prompts:
-    """Read and check every prompt. `summary_text` takes the place of `memory/summary.yaml` when it is not empty.
+    """Read and check every prompt.
 
-    Raises `SettingsError` naming the file and what is wrong with it.
+    `summary_text` replaces `memory/summary.yaml` if it is not empty. Raise `SettingsError`, which names the file and
+    the fault, if a prompt is missing or invalid.
     """
     files = {name: _read(directory / f"{name}.yaml", name) for name in _VARIABLES}
     summary_place = _place("memory/summary")
@@ -124,6 +126,6 @@ def _template(place: str, file: _PromptFile) -> ChatPromptTemplate:
     try:
         template.invoke({name: [] if name == file.history else "" for name in wanted})
     except ValueError as error:
-        # A conversion or format that no text has, as in {name:d}, shows only when it is filled.
+        # A conversion or format that does not fit a text, as in {name:d}, fails only when the template is filled in.
         raise SettingsError(braces, str(error)) from error
     return template

@@ -1,4 +1,4 @@
-"""Who may do what: one table, read by every plugin and by the help text."""
+"""Permissions in one table, which every plugin and the help text read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import IntEnum, StrEnum
 
 
 class Role(IntEnum):
-    """What somebody is in the place where he speaks, in rising order."""
+    """A person's role in the chat they write in, in ascending order."""
 
     MEMBER = 1
     ADMIN = 2
@@ -15,14 +15,14 @@ class Role(IntEnum):
 
 
 class Place(StrEnum):
-    """Where somebody speaks."""
+    """The kind of chat."""
 
     GROUP = "group"
     PRIVATE = "private"
 
 
 class Action(StrEnum):
-    """Everything a person can ask the bot to do."""
+    """Everything that a person can ask the bot to do."""
 
     HELP = "help"
     ASK = "ask"
@@ -53,11 +53,11 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The lowest role that may act in a group and in a private chat; None: not there at all.
+    """The lowest role that may perform an action in a group and in a private chat, or None if it is unavailable there.
 
-    `usage` is the line of `/help`, empty for what is not a command of its own. `confirm` marks what cannot be undone.
-    `shared` is the lowest role while all groups share one knowledge base (KNOWLEDGE__SCOPE=global): what changes
-    everybody's files is then not for the admin of one group.
+    `usage` is the line of `/help`, empty if the action is not a command of its own. `confirm` marks actions that cannot
+    be undone. `shared` is the lowest role while all groups share one knowledge base (KNOWLEDGE__SCOPE=global), because
+    the admin of one group must not change everybody's files.
     """
 
     group: Role | None
@@ -67,12 +67,12 @@ class Rule:
     shared: Role = Role.MEMBER
 
 
-# In a private chat the knowledge base is one's own, so everybody rules over it.
+# In a private chat the knowledge base belongs to the person, so they may do everything with it.
 ROLES: Mapping[Action, Rule] = {
     Action.HELP: Rule(Role.MEMBER, Role.MEMBER, "/help 看能用的命令"),
     Action.ASK: Rule(Role.MEMBER, Role.MEMBER, "/ask 问题（或 @我、回复我）"),
     Action.UPLOAD: Rule(Role.MEMBER, None),
-    # Into a knowledge base that every group reads nobody shall put a private file by accident.
+    # Nobody should add a private file by accident to a knowledge base that every group reads.
     Action.UPLOAD_PRIVATE: Rule(None, Role.MEMBER, shared=Role.SUPERUSER),
     Action.KB_STATUS: Rule(Role.MEMBER, Role.MEMBER, "/kb status 知识库状态"),
     Action.KB_LIST: Rule(Role.MEMBER, Role.MEMBER, "/kb list [页] 文件列表"),
@@ -84,7 +84,7 @@ ROLES: Mapping[Action, Rule] = {
     Action.KB_REINDEX: Rule(Role.ADMIN, Role.MEMBER, "/kb reindex 用原文件重建索引", shared=Role.SUPERUSER),
     Action.KB_LOAD: Rule(Role.SUPERUSER, Role.SUPERUSER, "/kb load 载入服务器上 import 目录的文件"),
     Action.KB_USE: Rule(None, Role.MEMBER, "/kb use 群号 私聊里查那个群的资料"),
-    # It shows raw candidates, and a whole test set keeps the machine busy.
+    # It shows raw candidates, and a complete test set keeps the machine busy.
     Action.KB_TEST: Rule(
         Role.ADMIN, Role.MEMBER, "/kb test [问题] 看会不会答、为什么，或测一个 CSV", shared=Role.ADMIN
     ),
@@ -93,12 +93,12 @@ ROLES: Mapping[Action, Rule] = {
     Action.MEMORY_SHOW: Rule(Role.MEMBER, Role.MEMBER, "/memory show 最近的对话"),
     Action.MEMORY_COMPACT: Rule(Role.MEMBER, Role.MEMBER, "/memory compact 现在就总结"),
     Action.MEMORY_CLEAR: Rule(Role.MEMBER, Role.MEMBER, "/memory clear 忘掉这段对话", confirm=True),
-    # With SESSION__SCOPE=group the memory is everybody's.
+    # With SESSION__SCOPE=group, the memory belongs to the whole group.
     Action.MEMORY_CLEAR_SHARED: Rule(Role.ADMIN, None, confirm=True),
     Action.MEMORY_COMPACT_SHARED: Rule(Role.ADMIN, None),
     Action.BOT_STATUS: Rule(Role.SUPERUSER, Role.SUPERUSER, "/bot status 机器人状态"),
     Action.BOT_AUTO: Rule(Role.ADMIN, None, "/bot auto on|off|status 没叫我时也回答"),
-    # Whoever is disturbed may end it: a group is soonest rid of a noisy bot by throwing it out.
+    # Everybody who feels disturbed may silence the bot; otherwise a group would remove a noisy bot.
     Action.BOT_QUIET: Rule(Role.MEMBER, None, "/bot quiet [时长] 先别主动回答"),
 }
 
@@ -106,25 +106,31 @@ _NAMES: Mapping[Role, str] = {Role.ADMIN: "群管理员", Role.OWNER: "群主", 
 
 
 def lowest_role(place: Place, action: Action, *, shared: bool = False) -> Role | None:
-    """The lowest role that may do this here; None when it cannot be done here at all."""
+    """Return the lowest role that may perform the action in this chat, or None if it is unavailable there."""
     rule = ROLES[action]
     lowest = rule.group if place is Place.GROUP else rule.private
     return max(lowest, rule.shared) if shared and lowest is not None else lowest
 
 
 def may(role: Role, place: Place, action: Action, *, shared: bool = False) -> bool:
-    """Whether somebody of this role may do this here. `shared`: all groups share one knowledge base."""
+    """Return whether a person with this role may perform the action in this chat.
+
+    `shared` tells whether all groups share one knowledge base.
+    """
     lowest = lowest_role(place, action, shared=shared)
     return lowest is not None and role >= lowest
 
 
 def refusal(place: Place, lowest: Role | None) -> str:
-    """The sentence for somebody who may not do what needs `lowest`."""
+    """Return the sentence for a person whose role is below `lowest`.
+
+    `lowest` is None if the action is unavailable in this chat.
+    """
     if lowest is None:
         return "这个命令只能在私聊里用。" if place is Place.GROUP else "这个命令只能在群里用。"
     return f"需要管理员：这件事要由{_NAMES[lowest]}来做。"
 
 
 def usages(role: Role, place: Place, *, shared: bool = False) -> list[str]:
-    """The lines of `/help` for somebody of this role."""
+    """Return the lines of `/help` for a person with this role."""
     return [rule.usage for action, rule in ROLES.items() if rule.usage and may(role, place, action, shared=shared)]

@@ -1,18 +1,18 @@
-"""Who is talking where: the only source of session ids and collection names."""
+"""Session ids and collection names, which are only built here."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class SessionScope(StrEnum):
-    """Whose memory a group conversation is: each member's own, or the whole group's."""
+    """Whether each member of a group has their own conversation memory, or the whole group shares one."""
 
     MEMBER = "member"
     GROUP = "group"
 
 
 class KnowledgeScope(StrEnum):
-    """Whether each group has a knowledge base of its own, or all share one."""
+    """Whether each group has its own knowledge base, or all groups share one."""
 
     GROUP = "group"
     GLOBAL = "global"
@@ -29,18 +29,20 @@ class Collection:
 
     @classmethod
     def of_group(cls, group_id: int, scope: KnowledgeScope) -> "Collection":
-        """The knowledge base that members of a group share."""
+        """Return the knowledge base that the members of a group share."""
         return cls(GLOBAL_COLLECTION) if scope is KnowledgeScope.GLOBAL else cls(f"group_{_number(group_id)}")
 
     @classmethod
     def of_private(cls, user_id: int, scope: KnowledgeScope) -> "Collection":
-        """The knowledge base of one person's private chat with the bot."""
+        """Return the knowledge base of one person's private chat with the bot."""
         return cls(GLOBAL_COLLECTION) if scope is KnowledgeScope.GLOBAL else cls(f"private_{_number(user_id)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One person in one place. `group_id` is None in a private chat. Both are QQ numbers.
+    """One person in one chat.
+
+    `group_id` is None in a private chat. Both ids are QQ numbers.
 
     >>> Session(group_id=777, user_id=10002).session_id(SessionScope.MEMBER)
     'group_777_10002'
@@ -50,7 +52,7 @@ class Session:
     user_id: int
 
     def session_id(self, scope: SessionScope) -> str:
-        """The key of this conversation's memory."""
+        """Return the key of this conversation's memory."""
         if self.group_id is None:
             return f"private_{_number(self.user_id)}"
         if scope is SessionScope.GROUP:
@@ -58,14 +60,14 @@ class Session:
         return f"group_{_number(self.group_id)}_{_number(self.user_id)}"
 
     def collection(self, scope: KnowledgeScope) -> Collection:
-        """The knowledge base of this place."""
+        """Return the knowledge base of this chat."""
         if self.group_id is None:
             return Collection.of_private(self.user_id, scope)
         return Collection.of_group(self.group_id, scope)
 
 
 def _number(qq: int) -> int:
-    # bool is an int, and a str would let text into names of files and collections.
+    # A bool is an int too, and a str would allow arbitrary text in the names of files and collections.
     if type(qq) is not int or qq < 0:
         raise ValueError(f"a QQ number must be a non-negative integer, got {qq!r}")
     return qq

@@ -1,1 +1,1 @@
-"""How good answers are: programs over labelled data, each beside its baselines in the same run."""
+"""Quality benchmarks: programs that evaluate answers on labelled data, each beside its baselines in the same run."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.quality --help`: all programs, or some, over data given by path."""
+"""Command line of all quality programs, over data given by path: `python -m benchmarks.quality --help`."""
 
 import argparse
 import asyncio
@@ -16,7 +16,7 @@ _BASELINE = Path(__file__).parent / "baseline.json"
 
 
 def main() -> None:
-    """Print the tables; with `--check` exit 1 where a figure fell by more than its noise."""
+    """Print the tables. With `--check`, exit with code 1 if a figure fell by more than twice its noise."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description="Quality of retrieval.")
     parser.add_argument("--labels", type=Path, required=True, help="labelled group messages, JSON lines")
     parser.add_argument("--corpus", type=Path, required=True, help="the documents they were labelled against")

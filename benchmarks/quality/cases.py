@@ -1,8 +1,8 @@
-"""Questions with the sentences that retrieval finds for them, and whether a chosen one holds the answer.
+"""Questions with the sentences that retrieval finds for them, and whether a chosen sentence contains the answer.
 
-The three best passages by the retriever's order are cut into sentences. Gold are the sentences of the question's own
-paragraph that hold at least half of one of its answers where it first stands, or a whole answer. A sentence of another
-paragraph that happens to hold the same words counts only in the figure that says so.
+The three best passages in the retriever's order are cut into sentences. The gold sentences are those of the question's
+own paragraph that contain at least half of one of its answers at its first occurrence, or a complete answer. A sentence
+of another paragraph that happens to contain the same words counts only in the figure for literal matches.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with what retrieval found.
+    """A question with the results of retrieval.
 
-    `passages` holds the sentences of each passage. Over all n sentences in order, `features` (n, f) describe them,
-    and `gold` and `literal` say which hold the answer in the question's own paragraph `group`, and which hold it word
-    for word wherever they stand.
+    `passages` holds the sentences of each passage. `features` (n, f) describe all n sentences in order. `gold` says
+    which of them contain the answer in the question's own paragraph `group`, and `literal` which contain it word for
+    word in any paragraph.
     """
 
     group: str
@@ -38,7 +38,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """For each case: does the chosen sentence hold the answer, literally somewhere, with what is shown around it?"""
+    """For each case, whether the answer was found, by three criteria.
+
+    `sentence`: the chosen sentence contains it. `literal`: the chosen sentence contains its words, in any paragraph.
+    `shown`: the chosen sentence contains it, or a sentence shown around it.
+    """
 
     sentence: Flags
     literal: Flags
@@ -46,7 +50,7 @@ class Hits:
 
 
 def hits(cases: Sequence[Case], score: Callable[[Case], Floats]) -> Hits:
-    """What the best-scored sentence of each case holds."""
+    """Return what the best-scored sentence of each case contains."""
     sentence, literal, shown = [], [], []
     for case in cases:
         best = int(np.argmax(score(case)))
@@ -61,7 +65,7 @@ def hits(cases: Sequence[Case], score: Callable[[Case], Floats]) -> Hits:
 
 
 def read_cases(vectors: Vectors, paragraphs: list[Paragraph], *, titled: bool) -> list[Case]:
-    """Every question asked of all paragraphs as one collection."""
+    """Return a case for every question, with all paragraphs in one collection."""
     passages = passages_of(paragraphs, titled=titled)
     pool = Pool(passages, vectors.passages([passage.embedded for passage in passages]))
     everything = pool.members(range(len(passages)))

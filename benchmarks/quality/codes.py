@@ -1,4 +1,4 @@
-"""Rare codes planted in a corpus: are they found in whatever sentence, case and width they are asked?"""
+"""Benchmark of rare codes planted in a corpus: are they found in any sentence, case and width?"""
 
 import random
 import string
@@ -11,7 +11,7 @@ from benchmarks.quality.vectors import Vectors
 from services.retrieval.models import Question, Verdict
 
 CODES = 100
-# Passages of the corpus besides the reading set.
+# Number of passages of the corpus in addition to the reading set.
 _OTHERS = 300
 _PHRASINGS = (
     ("the code alone", "{code}"),
@@ -28,7 +28,7 @@ _SENTENCES = (
 
 
 async def run(vectors: Vectors, paragraphs: list[Paragraph], corpus: list[Passage], count: int = CODES) -> Report:
-    """Hit rate among the first five, as ranked and as approved, against each channel alone."""
+    """Report the hit rate among the first five, as ranked and as approved, against each channel alone."""
     chance = random.Random(20)
     passages = [*passages_of(paragraphs, titled=True), *chance.sample(corpus, min(_OTHERS, len(corpus)))]
     codes = [_code(chance) for _ in range(count)]

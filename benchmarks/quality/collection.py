@@ -1,4 +1,4 @@
-"""A knowledge base of an experiment in the real stores, and the product's retriever on it."""
+"""Knowledge bases of an experiment in the real stores, with the product's retriever."""
 
 import hashlib
 import tempfile
@@ -29,21 +29,21 @@ _BATCH = 200
 
 
 class CachedEmbeddings(Embeddings):
-    """The embedded model with the vectors of earlier runs."""
+    """The embedded model with a cache of vectors from earlier runs."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """One question."""
+        """Return the vector of a question."""
         return self._vectors.questions([text])[0].tolist()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Passages."""
+        """Return the vectors of passages."""
         return self._vectors.passages(texts).tolist()
 
     async def aembed_query(self, text: str) -> list[float]:
-        """One question, in this thread: the file of vectors belongs to it."""
+        """Return the vector of a question, read in this thread, because the SQLite connection belongs to it."""
         return self.embed_query(text)
 
 
@@ -57,7 +57,7 @@ class Shelf:
     retriever: Retriever
 
     async def fill(self, collection: str, passages: Sequence[Passage]) -> None:
-        """Store passages as visible documents, named by their title, in order of appearance."""
+        """Store passages as visible documents named by their title, in order of appearance."""
         documents: dict[str, list[Passage]] = {}
         for passage in passages:
             documents.setdefault(passage.document, []).append(passage)
@@ -80,7 +80,7 @@ class Shelf:
 
 @asynccontextmanager
 async def open_shelf(vectors: Vectors, directory: Path | None = None) -> AsyncGenerator[Shelf]:
-    """The shelf in `directory`, or an empty one that is gone when the block ends."""
+    """Open the shelf in `directory`, or an empty one that is deleted when the block ends."""
     with nullcontext(directory) if directory else tempfile.TemporaryDirectory() as place:
         path = Path(place)
         path.mkdir(parents=True, exist_ok=True)
@@ -106,4 +106,4 @@ async def open_shelf(vectors: Vectors, directory: Path | None = None) -> AsyncGe
 
 
 async def _nothing() -> None:
-    """There is no model process to close."""
+    """Do nothing: there is no model process to close."""

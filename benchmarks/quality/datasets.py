@@ -1,4 +1,7 @@
-"""Labelled data as these programs read it: every file is given by its path, so that held-back sets run alike."""
+"""Labelled data of the quality programs.
+
+Every file is given by its path, so that held-back sets work the same way.
+"""
 
 import json
 import tarfile
@@ -28,7 +31,7 @@ class Passage:
 
     @property
     def embedded(self) -> str:
-        """What the embedding model sees; the same as `building.embedded_text`."""
+        """The text that the embedding model receives, the same as `building.embedded_text`."""
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 
@@ -42,7 +45,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ReadingQuestion:
-    """A question about one paragraph, with the answers as they stand in it."""
+    """A question about one paragraph, with the answers as they occur in it."""
 
     paragraph: str
     text: str
@@ -51,7 +54,10 @@ class ReadingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph of a reading set. `unanswered` are messages about its subject that it does not answer."""
+    """A paragraph of a reading set.
+
+    `unanswered` are messages about its subject that it does not answer.
+    """
 
     paragraph_id: str
     title: str
@@ -61,12 +67,12 @@ class Paragraph:
 
 
 def read_messages(path: Path) -> list[Message]:
-    """Lines of {"query", "answerable"}."""
+    """Read lines of {"query", "answerable"}."""
     return [Message(line["query"], bool(line["answerable"])) for line in _json_lines(path)]
 
 
 def read_paragraphs(path: Path) -> list[Paragraph]:
-    """Lines of {"paragraph_id", "title", "context", "questions": [{"question", "answers"}]}."""
+    """Read lines of {"paragraph_id", "title", "context", "questions": [{"question", "answers"}]}."""
     paragraphs: list[Paragraph] = []
     for line in _json_lines(path):
         identity = str(line["paragraph_id"])
@@ -78,12 +84,12 @@ def read_paragraphs(path: Path) -> list[Paragraph]:
 
 
 def read_lines(name: str) -> list[str]:
-    """The lines of one of our own files."""
+    """Read the lines of one of our own files."""
     return [line.strip() for line in (HERE / name).read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def read_small_groups() -> list[Paragraph]:
-    """Our own small documents of groups of many kinds, with questions as members ask them."""
+    """Read our own small documents for groups of many kinds, with questions as members ask them."""
     groups: list[Paragraph] = []
     for line in _json_lines(HERE / "small_groups.jsonl"):
         questions = tuple(ReadingQuestion(line["name"], question, ()) for question in line["questions"])
@@ -92,7 +98,7 @@ def read_small_groups() -> list[Paragraph]:
 
 
 def passages_of(paragraphs: list[Paragraph], *, titled: bool) -> list[Passage]:
-    """The paragraphs as one document each, named by title or, without, by a number that says nothing."""
+    """Return the paragraphs as one document each, named by title, or by a meaningless number if `titled` is False."""
     passages: list[Passage] = []
     for paragraph in paragraphs:
         title = paragraph.title if titled else paragraph.paragraph_id
@@ -104,7 +110,7 @@ def passages_of(paragraphs: list[Paragraph], *, titled: bool) -> list[Passage]:
 
 
 def passages_of_corpus(path: Path) -> list[Passage]:
-    """Every Markdown and text file below a directory or in a tar archive, cut as the product cuts it."""
+    """Return every Markdown and text file of a directory or tar archive, split as the product does."""
     if path.is_dir():
         return list(_passages_below(path))
     with tempfile.TemporaryDirectory() as directory, tarfile.open(path) as archive:

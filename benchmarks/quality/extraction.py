@@ -1,4 +1,4 @@
-"""Does the quoted sentence hold the answer? The answer without a language model, from the passages retrieval finds."""
+"""Benchmark of quoted sentences, the answer without a language model: do they contain the answer?"""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from services.answering.sentence_model import FEATURES, Floats, load_sentence_mo
 
 
 async def run(vectors: Vectors, paragraphs: list[Paragraph]) -> Report:
-    """The sentence chosen by the shipped model, by one that has not seen the paragraph, and by simpler orders."""
+    """Compare the shipped model, models that have not seen the paragraph, and simpler orders."""
     report = Report(f"Extraction: sentences of the {PASSAGES} best passages")
     report.row("documents", "chosen by", "holds the answer", "with neighbours", "holds its words anywhere")
     cases = {titled: read_cases(vectors, paragraphs, titled=titled) for titled in (True, False)}

@@ -1,4 +1,4 @@
-"""Half of a reading set is indexed: questions about that half shall be answered, the others and small talk not."""
+"""Benchmark with half of a reading set indexed: only questions about that half may be answered, and no small talk."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,10 @@ HALVES = 3
 
 
 async def run(vectors: Vectors, paragraphs: list[Paragraph], halves: int = HALVES) -> Report:
-    """F1 over random halves, with titles, without, and in another writing; the share of small talk let through."""
+    """Report F1 over random halves, and the share of small talk let through.
+
+    The documents have titles or none, or the questions are in traditional characters.
+    """
     report = Report(f"Half indexed: {len(paragraphs)} paragraphs, {halves} random halves each")
     report.row("documents", "F1 shipped", "precision", "recall", "F1 best", "F1 cosine best", "small talk let through")
     talk = read_lines("small_talk.txt")

@@ -1,6 +1,6 @@
-"""All passages of an experiment at once, searched exactly: any part of them is a collection, without building one.
+"""All passages of an experiment, searched exactly: any subset of them is a collection, without building an index.
 
-Training asks thousands of questions of hundreds of collections; the real index is for measuring (see `collection`).
+Training asks thousands of questions of hundreds of collections. The real index is for measurements (see `collection`).
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class AskedQuestion:
 
 
 def cleaned(messages: Sequence[str]) -> list[str]:
-    """Messages as the retriever embeds and searches them."""
+    """Return messages as the retriever embeds and searches them."""
     return [build_query(Question(message)).text for message in messages]
 
 
@@ -57,13 +57,13 @@ class Pool:
         self._lengths = np.array(lengths, np.float64)
 
     def members(self, numbers: Sequence[int] | NDArray[np.int64]) -> Members:
-        """The collection of these passages."""
+        """Return the collection of these passages as a mask."""
         members = np.zeros(len(self.passages), np.bool_)
         members[np.asarray(numbers, np.int64)] = True
         return members
 
     def evidence(self, members: Members, question: AskedQuestion) -> Evidence | None:
-        """What one recall from this collection knows; None when it finds nothing."""
+        """Return the evidence of one recall from this collection, or None if it finds nothing."""
         result = self._search(members, question)
         words = weigh(question.text, result.document_frequency, result.chunk_count)
         recalled = fuse(words, result, CosineScale.E5)

@@ -1,4 +1,7 @@
-"""Is the passage with the answer first? Against each channel alone and their equal reciprocal rank fusion."""
+"""Benchmark of ranking: is the passage with the answer first?
+
+The baselines are each channel alone and their equal reciprocal rank fusion.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -16,9 +19,10 @@ _RRF = 60
 
 
 async def run(vectors: Vectors, paragraphs: list[Paragraph]) -> Report:
-    """Recall at 1 and 3 of the right paragraph, for all questions and the quarter of least word overlap.
+    """Report the recall at 1 and 3 of the right paragraph.
 
-    Strictly, only a chunk in which an answer stands word for word counts.
+    The figures are for all questions and for the quarter with the least word overlap. The strict figures count only
+    chunks that contain an answer word for word.
     """
     report = Report("Ranking: chunks of at most 500 characters, the whole set in one collection")
     report.row(
@@ -65,7 +69,7 @@ async def run(vectors: Vectors, paragraphs: list[Paragraph]) -> Report:
 
 
 def _lowest_overlap(candidates: Sequence[Sequence[Candidate]], rights: Sequence[set[str]]) -> NDArray[np.bool_]:
-    """The quarter of the questions whose words are least found in their own paragraph."""
+    """Return the quarter of the questions whose words occur least in their own paragraph."""
     overlap = np.array(
         [
             max((item.coverage for item in items if item.hit.chunk.text in right), default=0.0)

@@ -1,7 +1,7 @@
-"""Real group messages: which of them does the corpus answer?
+"""Benchmark of rejection on real group messages: which of them does the corpus answer?
 
-The gate decides by the shipped rule; beside it stand the scores it is made of, each with the threshold that suits
-these very labels best (as published figures are) and with thresholds chosen on the other four fifths.
+The gate decides by the shipped rule. Beside it are the scores that it is based on, each with the threshold that is best
+on these very labels (as in published figures) and with thresholds chosen on the other four fifths.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from services.retrieval.models import Question, RetrievalStatus
 from services.retrieval.rerank import load_coefficients
 
 _FOLDS = 5
-# Chance in which messages were labelled, by resampling them: about this much of F1 for a thousand.
+# Random error due to which messages were labelled, estimated by resampling them: about this much of F1 for a thousand.
 _NOISE = 0.012
 
 
 async def run(vectors: Vectors, messages: list[Message], corpus: list[Passage]) -> Report:
-    """F1, precision and recall over the messages."""
+    """Report F1, precision and recall over the messages."""
     async with open_shelf(vectors) as shelf:
         await shelf.fill("corpus", corpus)
         found = [await shelf.retriever.retrieve("corpus", Question(message.text), expand=False) for message in messages]

@@ -1,4 +1,4 @@
-"""What a program prints, and the figures that a later run is held against."""
+"""Output of a program, and the figures with which a later run is compared."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of which more is better, with the noise (standard error) of its measurement."""
+    """A figure of which a higher value is better, with the noise (standard error) of its measurement."""
 
     name: str
     value: float
@@ -16,7 +16,7 @@ class Figure:
 
 @dataclass(slots=True)
 class Report:
-    """A titled table with remarks, and its figures."""
+    """A table with a title, remarks and figures."""
 
     title: str
     rows: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
@@ -24,7 +24,7 @@ class Report:
     figures: list[Figure] = field(default_factory=list[Figure])
 
     def row(self, *cells: str) -> None:
-        """Add a row; the first one is the head."""
+        """Add a row. The first one is the header."""
         self.rows.append(cells)
 
     def line(self, text: str) -> None:
@@ -32,11 +32,11 @@ class Report:
         self.lines.append(text)
 
     def figure(self, figure: Figure) -> None:
-        """Add a figure to be kept."""
+        """Add a figure to compare with the baseline."""
         self.figures.append(figure)
 
     def text(self) -> str:
-        """The whole as it is printed."""
+        """Return the report as it is printed."""
         widths = [max(len(row[column]) for row in self.rows if column < len(row)) for column in range(self._columns())]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) for row in self.rows]
         return "\n".join((f"\n== {self.title}", *table, *self.lines))
@@ -46,13 +46,16 @@ class Report:
 
 
 def write_baseline(path: Path, figures: list[Figure]) -> None:
-    """Keep figures for later runs."""
+    """Write the figures to a file for later runs."""
     content = {figure.name: {"value": round(figure.value, 5), "noise": round(figure.noise, 5)} for figure in figures}
     path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def regressions(path: Path, figures: list[Figure]) -> list[str]:
-    """One line for every figure that fell by more than twice its noise below the kept one, or was not measured."""
+    """Return one line for every figure that fell or was not measured.
+
+    A figure fell if it is below the one in the file by more than twice its noise.
+    """
     kept = json.loads(path.read_text(encoding="utf-8"))
     measured = {figure.name: asdict(figure) for figure in figures}
     found: list[str] = []

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a threshold gives."""
+    """The threshold of a decision and its figures."""
 
     threshold: float
     precision: float
@@ -17,19 +17,19 @@ class Decision:
 
 
 def f1_at(scores: NDArray[np.float64], answers: NDArray[np.bool_], threshold: float) -> Decision:
-    """The figures of deciding yes from `threshold` on."""
+    """Return the figures for scores of at least `threshold`."""
     return decided(scores >= threshold, answers, threshold)
 
 
 def decided(yes: NDArray[np.bool_], answers: NDArray[np.bool_], threshold: float = float("nan")) -> Decision:
-    """The figures of decisions already made."""
+    """Return the figures of decisions already made."""
     right = int((yes & answers).sum())
     precision, recall = right / max(1, int(yes.sum())), right / max(1, int(answers.sum()))
     return Decision(threshold, precision, recall, 2 * precision * recall / max(1e-9, precision + recall))
 
 
 def best_f1(scores: NDArray[np.float64], answers: NDArray[np.bool_]) -> Decision:
-    """The best that any threshold could give, chosen on the answers themselves."""
+    """Return the best figures that any threshold can give, chosen on the answers themselves."""
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum(answers[order])
     precision, recall = right / np.arange(1, len(order) + 1), right / max(1, int(answers.sum()))
@@ -39,5 +39,5 @@ def best_f1(scores: NDArray[np.float64], answers: NDArray[np.bool_]) -> Decision
 
 
 def standard_error(share: float, count: int) -> float:
-    """Of a share of `count` independent cases."""
+    """Return the standard error of a share of `count` independent cases."""
     return (share * (1 - share) / max(1, count)) ** 0.5

@@ -1,4 +1,4 @@
-"""One rule for every size: its F1 against the best threshold for each number of chunks."""
+"""Benchmark of one rule for every collection size: its F1 against the best threshold for each number of chunks."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from benchmarks.quality.scores import best_f1, decided
 from benchmarks.quality.vectors import Vectors
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 
-# Number of chunks: how many collections of that size.
+# The number of collections for each number of chunks.
 SIZES = {30: 8, 300: 2, 3_000: 1, 15_000: 1}
 _QUESTIONS = 400
 
@@ -19,7 +19,7 @@ _QUESTIONS = 400
 async def run(
     vectors: Vectors, paragraphs: list[Paragraph], corpus: list[Passage], sizes: Mapping[int, int] = SIZES
 ) -> Report:
-    """Collections of a part of the reading set, the larger ones filled up with the corpus."""
+    """Report F1 on collections of a part of the reading set, the larger ones filled up with the corpus."""
     report = Report("Stability: F1 by size of the collection, one shipped rule")
     report.row("chunks", "questions", "F1 shipped", "F1 best threshold", "difference", "F1 cosine at one threshold")
     losses: list[float] = []

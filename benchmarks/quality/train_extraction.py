@@ -1,8 +1,8 @@
-"""Train the sentence model of quotations: `python -m benchmarks.quality.train_extraction --help`.
+"""Train the sentence model for quotations: `python -m benchmarks.quality.train_extraction --help`.
 
-A network of sixteen units by arithmetic of numpy and a fixed seed, over the features of
-`services.answering.sentence_model`. Each question is asked of the whole reading set; its loss is
-minus the logarithm of the softmax probability of the sentences that hold an answer, among all that were found.
+The model is a network of sixteen units over the features of `services.answering.sentence_model`, trained in numpy with
+a fixed seed. Each question is searched in the whole reading set. Its loss is minus the logarithm of the softmax
+probability of the sentences that contain an answer, among all that were found.
 """
 
 import argparse
@@ -32,7 +32,10 @@ _UNITS, _DECAY, _EPOCHS, _BATCH, _RATE = 16, 3e-2, 20, 64, 3e-3
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Sentences of all questions, one after the other; a question's are from one of `starts` to the next."""
+    """The sentences of all questions, one after another.
+
+    The sentences of a question go from one of `starts` to the next.
+    """
 
     features: Floats
     gold: Floats
@@ -40,12 +43,12 @@ class _Rows:
 
 
 def read_training_cases(vectors: Vectors, paragraphs: list[Paragraph]) -> list[Case]:
-    """The whole set with titles and without."""
+    """Return the cases of the whole set, with titles and without."""
     return [case for titled in (True, False) for case in read_cases(vectors, paragraphs, titled=titled)]
 
 
 def fit(cases: Sequence[Case], seed: int, provenance: Mapping[str, object]) -> SentenceModel:
-    """Fit on those of `cases` that have a sentence with an answer; by Adam with a falling rate."""
+    """Fit a model by Adam with a decreasing rate, on the cases that have a sentence with an answer."""
     known = [case for case in cases if case.gold.any()]
     stacked = np.concatenate([case.features for case in known])
     mean, scale = stacked.mean(axis=0), stacked.std(axis=0) + 1e-3
@@ -77,7 +80,7 @@ def fit(cases: Sequence[Case], seed: int, provenance: Mapping[str, object]) -> S
 
 
 def held_out(cases: Sequence[Case], seed: int) -> Callable[[Case], Floats]:
-    """The scores of every case by a model that has not seen its paragraph."""
+    """Return a function that scores a case by a model that has not seen its paragraph."""
     models = [
         fit([case for case in cases if _fold(case) != fold], seed, {"held_out_fold": fold}) for fold in range(FOLDS)
     ]
@@ -85,7 +88,7 @@ def held_out(cases: Sequence[Case], seed: int) -> Callable[[Case], Floats]:
 
 
 def save(model: SentenceModel, path: Path) -> None:
-    """Write what `load_sentence_model` reads."""
+    """Write a file for `load_sentence_model`."""
     np.savez_compressed(
         path,
         mean=model.mean,

@@ -1,15 +1,15 @@
 """Train the embedded reranker: `python -m benchmarks.quality.train_reranker --help`.
 
-Two models, both by arithmetic of numpy and a fixed seed:
+There are two models, both trained in numpy with a fixed seed:
 
-* the message kind, kernel regression on question vectors over random landmarks: messages that ask (answerable ones of
-  the rejection set, reading questions, our own lists) against chatter;
-* the answerability, three networks of eight hidden units over the features of `services.retrieval.features` and the
-  kind: does this collection answer this message? Its rows are whole retrievals from collections of 1 to 25,000 chunks:
-  the corpus with the labelled messages, random halves and parts of the reading set (with titles and without) with
-  questions from inside and outside, alone and hidden among the corpus, and our own small documents.
+* The message kind: kernel regression on question vectors over random landmarks. It separates messages that ask
+  (answerable ones of the rejection set, reading questions, our own lists) from chatter.
+* The answerability: three networks of eight hidden units over the features of `services.retrieval.features` and the
+  kind. They predict whether this collection answers this message. A row is a complete retrieval from a collection of 1
+  to 25,000 chunks: the corpus with the labelled messages; random halves and parts of the reading set (with titles and
+  without), alone and hidden in the corpus, with questions from inside and outside; and our own small documents.
 
-Every figure printed is of rows that were held out: folds are cut by paragraph and message, the kind's too.
+Every figure printed is for rows that were held out. Folds are cut by paragraph and message, also for the kind.
 """
 
 import argparse
@@ -44,9 +44,9 @@ Floats = NDArray[np.float64]
 _FOLDS, _INNER_FOLDS = 5, 4
 _KERNEL, _LANDMARKS, _KIND_RIDGE = 30.0, 400, 1.0
 _NETWORKS, _HIDDEN, _DECAY, _STEPS, _RATE = 3, 8, 2e-3, 600, 0.02
-# How much each source says about the kind of a message: the reading questions are many and alike.
+# The weight of each source for the message kind: the reading questions are many and similar.
 _KIND_WEIGHTS = {"messages": 1.0, "reading": 0.15, "talk": 0.7, "own": 0.7, "unanswered": 0.0}
-# Sums of the weights of each family of collections; an answerable message counts more than another, which moves the
+# Sums of the weights of each family of collections. An answerable message counts more than others, which moves the
 # calibrated point 0.5 to the best F1.
 _FAMILY_WEIGHTS = {"messages": 10.0, "reading": 0.35, "small": 1.2}
 _ANSWERABLE_WEIGHT = 1.5
@@ -54,7 +54,7 @@ _ANSWERABLE_WEIGHT = 1.5
 
 @dataclass(slots=True)
 class Questions:
-    """Every message of the experiment: text as searched, where from, whether it asks, and its fold group."""
+    """Every message of the experiment: its text as searched, its source, whether it asks, and its fold group."""
 
     texts: list[str] = field(default_factory=list[str])
     sources: list[str] = field(default_factory=list[str])
@@ -62,7 +62,7 @@ class Questions:
     groups: list[str] = field(default_factory=list[str])
 
     def add(self, texts: Sequence[str], source: str, asks: Sequence[bool], groups: Sequence[str]) -> list[int]:
-        """Add messages; gives their numbers."""
+        """Add messages and return their numbers."""
         start = len(self.texts)
         self.texts += cleaned(texts)
         self.sources += [source] * len(texts)
@@ -71,13 +71,13 @@ class Questions:
         return list(range(start, len(self.texts)))
 
     def folds(self, seed: int, count: int) -> NDArray[np.int64]:
-        """The fold of every message: the same for the same paragraph or text."""
+        """Return the fold of every message, which is the same for the same paragraph or text."""
         return np.array([zlib.crc32(f"{seed}-{group}".encode("utf-8", "replace")) % count for group in self.groups])
 
 
 @dataclass(slots=True)
 class Rows:
-    """One retrieval a row: the kind of collection, the message, whether it answers, the features."""
+    """One retrieval per row: the kind of collection, the message, whether it is answerable, the features."""
 
     family: list[str] = field(default_factory=list[str])
     question: list[int] = field(default_factory=list[int])
@@ -119,7 +119,8 @@ class Experiment:
         self._small_asked = _grouped(names, numbers)
         unanswered = [(paragraph.paragraph_id, text) for paragraph in small for text in paragraph.unanswered]
         names, texts = [name for name, _ in unanswered], [text for _, text in unanswered]
-        # Half are chatter about the subject, half are questions: their kind is not told, only that nothing answers.
+        # Half are chatter about the subject, half are questions. They do not train the kind, only that nothing answers
+        # them.
         numbers = questions.add(texts, "unanswered", [True] * len(texts), names)
         self._small_unanswered = _grouped(names, numbers)
         others = read_lines("questions.txt")
@@ -128,7 +129,7 @@ class Experiment:
         self.rows = Rows()
 
     def run(self) -> None:
-        """Ask everything of everything."""
+        """Search all messages in all collections."""
         corpus = self._pool.members(self._corpus)
         answerable = [self.questions.asks[number] for number in self._messages]
         self._ask("messages", corpus, self._messages, answerable)
@@ -155,7 +156,7 @@ class Experiment:
                 self._few(documents, filler)
 
     def _half(self, draw: int, size: float, most: int, filler: int, talk: int, others: int) -> None:
-        """A part of the reading set, asked by questions from inside and as many from outside."""
+        """Search a part of the reading set, with questions from inside and as many from outside."""
         documents = self._reading[draw % 2]
         names = [str(name) for name in self._random.permutation(sorted(documents))]
         count = int(size if size >= 1 else size * len(names))
@@ -175,7 +176,7 @@ class Experiment:
         self._ask(f"{family} elsewhere", members, self._some(self._others, others), [False] * others)
 
     def _few(self, documents: int, filler: str) -> None:
-        """Some of our own small documents, asked as members ask."""
+        """Search some of our own small documents, with questions as members ask them."""
         names = [str(name) for name in self._random.permutation(sorted(self._small))]
         inside = names[:documents]
         members = self._pool.members([number for name in inside for number in self._small[name]])
@@ -211,14 +212,14 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """Both models, fitted."""
+    """Both models after fitting."""
 
     coefficients: Coefficients
     landmark_scale: Floats
 
 
 class Training:
-    """Fits on any part of the experiment."""
+    """Fitting on any part of the experiment."""
 
     def __init__(self, experiment: Experiment, seed: int) -> None:
         self._seed = seed
@@ -234,7 +235,7 @@ class Training:
         self._weights = _row_weights(self.families, self.answerable)
 
     def held_out(self, seed: int) -> Floats:
-        """The log-odds of every row by models that have seen neither its message nor its paragraph."""
+        """Return the log-odds of every row, by models that have seen neither its message nor its paragraph."""
         folds = self.questions.folds(seed, _FOLDS)
         logits = np.zeros(len(self.question))
         for fold in range(_FOLDS):
@@ -244,8 +245,8 @@ class Training:
         return logits
 
     def fit(self, known: NDArray[np.bool_], provenance: Mapping[str, object]) -> Coefficients:
-        """Fit both models on the messages `known` and the rows that ask them."""
-        # The network must see the kind as it will be: of messages that the kind model was not fitted on.
+        """Fit both models on the messages `known` and on the rows of these messages."""
+        # The network must see the kind as it will be later: for messages on which the kind model was not fitted.
         kinds = np.zeros(len(self._asks))
         inner = self.questions.folds(self._seed + 1, _INNER_FOLDS)
         for fold in range(_INNER_FOLDS):
@@ -290,13 +291,13 @@ def _kernel(vectors: NDArray[np.float32], landmarks: NDArray[np.float32]) -> Flo
 
 
 def _rounded(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """As they will be after a trip through eight bits."""
+    """Return the vectors as they will be after a round trip through eight bits."""
     scale = np.abs(vectors).max(axis=1, keepdims=True) / 127
     return (np.round(vectors / scale) * scale).astype(np.float32)
 
 
 def _fit_network(inputs: Floats, answers: NDArray[np.bool_], weights: Floats, seed: int) -> tuple[Floats, ...]:
-    """Weighted logistic loss by Adam, all rows at once."""
+    """Fit a network with a weighted logistic loss by Adam, on all rows at once."""
     random = np.random.default_rng(seed)
     size = inputs.shape[1]
     parts = [
@@ -365,7 +366,7 @@ def _background(vectors: NDArray[np.float32], bounds: Sequence[NDArray[np.int64]
 
 
 def save(coefficients: Coefficients, path: Path) -> None:
-    """Write what `rerank.load_coefficients` reads; landmarks in eight bits."""
+    """Write a file for `rerank.load_coefficients`, with landmarks in eight bits."""
     scale = np.abs(coefficients.landmarks).max(axis=1) / 127
     arrays: dict[str, Any] = {
         "kernel": np.array(coefficients.kernel),

@@ -1,4 +1,4 @@
-"""Vectors of the embedded model, kept in a file between runs: embedding a corpus takes a quarter of an hour."""
+"""Vectors of the embedded model, cached in a file between runs: embedding a corpus takes a quarter of an hour."""
 
 import hashlib
 import sqlite3
@@ -17,10 +17,10 @@ _BATCH = 256
 
 
 class Vectors:
-    """Texts to unit vectors, each computed once for ever."""
+    """A cache of unit vectors in which every text is embedded only once."""
 
     def __init__(self, directory: Path, threads: int = 2) -> None:
-        """`directory` keeps the converted model and the vectors."""
+        """Open the cache in `directory`, which holds the converted model and the vectors."""
         directory.mkdir(parents=True, exist_ok=True)
         self._directory, self._threads = directory, threads
         self._file = sqlite3.connect(directory / "vectors.sqlite3")
@@ -28,17 +28,17 @@ class Vectors:
         self._model: E5 | None = None
 
     def questions(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of questions, shape (texts, 384)."""
+        """Return the vectors of questions, shape (texts, 384)."""
         return self._vectors("query", texts)
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of passages, shape (texts, 384)."""
+        """Return the vectors of passages, shape (texts, 384)."""
         return self._vectors("passage", texts)
 
     def _vectors(self, kind: str, texts: Sequence[str]) -> NDArray[np.float32]:
         keys = [hashlib.sha256(f"{kind}\n{text}".encode("utf-8", "replace")).hexdigest() for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if self._read(key) is None}
-        # Of like length together, so that both threads are busy to the end of a batch.
+        # Texts of similar length are embedded together, so that both threads are busy until the end of a batch.
         ordered = sorted(missing.items(), key=lambda item: len(item[1]))
         for start in range(0, len(ordered), _BATCH):
             batch = ordered[start : start + _BATCH]

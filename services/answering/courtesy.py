@@ -1,4 +1,4 @@
-"""Greetings and thanks, which ask nothing of any document."""
+"""Replies to greetings and thanks, which ask nothing about any document."""
 
 import re
 import unicodedata
@@ -36,7 +36,7 @@ _MOST_CHARS = 20
 
 
 def courtesy(text: str) -> str | None:
-    """The reply to a message that is nothing but a greeting, thanks or a sound; None for any other.
+    """Return the reply to a message that is only a greeting, thanks or an interjection, or None for any other.
 
     >>> courtesy("谢谢啦！"), courtesy("你好，宿舍几点熄灯") is None
     ('不客气。', True)

@@ -1,8 +1,8 @@
-"""Which sentence holds the answer? A small network over facts that words alone give, trained on a reading set.
+"""Model that tells which sentence contains the answer: a small network over features of the words alone.
 
-`benchmarks.quality.train_extraction` fits it by maximising the softmax probability, among the sentences of the
-question's passages, of those that hold an answer; the coefficients carry their provenance. None of the facts is about a
-subject or a kind of document.
+`benchmarks.quality.train_extraction` fits it on a reading set. It maximises the softmax probability, among the
+sentences of the question's passages, of those that contain an answer. The coefficients carry their provenance. No
+feature depends on a subject or a kind of document.
 """
 
 import functools
@@ -25,7 +25,7 @@ COEFFICIENTS = Path(__file__).parent / "sentence_model.npz"
 
 FEATURES = (
     "coverage",  # share of the question's terms, by their rarity in the collection
-    "told_apart",  # share of its content terms, by their rarity among these sentences: what tells one from another
+    "told_apart",  # share of its content terms, by their rarity among these sentences: what distinguishes them
     "coverage_before",
     "coverage_after",
     "coverage_with_before",  # of this sentence and the one before it together
@@ -35,13 +35,13 @@ FEATURES = (
     "second_passage",
     "later_passage",
     "length",
-    "left_of_asked",  # pairs of characters left of the question word that stand in the sentence too
+    "left_of_asked",  # pairs of characters left of the question word that also occur in the sentence
     "right_of_asked",
     "asked_word",  # 职务 in 什么职务
     "asked_unit",  # a number with 米 for 多少米
 )
 
-# A pasted log is no longer question; facts of its first characters do.
+# A pasted log is no longer a question; the features of its first characters are sufficient.
 _MAX_QUESTION_CHARS = 200
 _SIDE = 6
 _CELLS = " | "
@@ -60,7 +60,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SentenceModel:
-    """A network of one hidden layer and a direct part over the standardised features of n sentences.
+    """A network with one hidden layer and a linear part over the standardised features of n sentences.
 
     Shapes, for f features and h units: `mean`, `scale`, `direct` (f,), `hidden` (f, h), `bias`, `output` (h,).
     """
@@ -74,19 +74,22 @@ class SentenceModel:
     provenance: Mapping[str, Any]
 
     def scores(self, features: Floats) -> Floats:
-        """Unnormalised log-probabilities that each sentence is the one that answers: features (n, f), to (n,)."""
+        """Return the unnormalised log-probability that each sentence is the answer, from features (n, f) to (n,)."""
         inputs = standardised(features, self.mean, self.scale)
         return np.maximum(inputs @ self.hidden + self.bias, 0.0) @ self.output + inputs @ self.direct
 
 
 def standardised(features: Floats, mean: Floats, scale: Floats) -> Floats:
-    """Features as the network takes them; far beyond what training saw counts as its edge."""
+    """Return features as the network expects them, with values far outside the training data clipped to its edge."""
     return np.clip((features - mean) / scale, -5.0, 5.0)
 
 
 @functools.cache
 def load_sentence_model() -> SentenceModel:
-    """The shipped coefficients, read once. Raises ValueError when they are for other features."""
+    """Return the shipped coefficients, read once.
+
+    Raise `ValueError` if they were trained on other features.
+    """
     with np.load(COEFFICIENTS, allow_pickle=False) as file:
         provenance = json.loads(str(file["provenance"]))
         if tuple(provenance["features"]) != FEATURES:
@@ -98,10 +101,10 @@ def load_sentence_model() -> SentenceModel:
 def describe_sentences(
     question: str, passages: Sequence[Sequence[str]], headings: Sequence[str], weights: Mapping[str, float]
 ) -> Floats:
-    """The features of every sentence of passages in order of rank, of shape (n, len(FEATURES)).
+    """Return the features of all sentences of the passages in order of rank, shape (n, len(FEATURES)).
 
-    A passage's heading is said by each of its sentences. `weights` gives the inverse document frequency of the
-    question's terms in the collection.
+    The heading of a passage counts as a part of each of its sentences. `weights` holds the inverse document frequency
+    of the question's terms in the collection.
     """
     asked = _AskedFor.read(normalise(question[:_MAX_QUESTION_CHARS]))
     normal = [[normalise(sentence) for sentence in _with_head(passage)] for passage in passages]
@@ -145,7 +148,10 @@ def describe_sentences(
 
 
 def table_heads(passage: Sequence[str]) -> list[int | None]:
-    """For each sentence the place of the head of the table it is a row of, its own for a head; None outside tables."""
+    """Return for each sentence the position of the head of its table, or None outside tables.
+
+    The head of a table has its own position.
+    """
     heads: list[int | None] = []
     for place, sentence in enumerate(passage):
         before = heads[-1] if heads else None
@@ -154,7 +160,10 @@ def table_heads(passage: Sequence[str]) -> list[int | None]:
 
 
 def _with_head(passage: Sequence[str]) -> Sequence[str]:
-    """A row of a table says what it says together with the head."""
+    """Return the sentences, with each table row preceded by the head of its table.
+
+    A row is complete only together with the head.
+    """
     return [
         row if head is None or head == place else passage[head] + row
         for place, (row, head) in enumerate(zip(passage, table_heads(passage), strict=True))
@@ -188,7 +197,7 @@ class _AskedFor:
 
 
 class _Coverage:
-    """The weighted share of some terms that a text holds, 0 to 1."""
+    """The weighted share of a set of terms that a text contains, 0 to 1."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self._weights = weights

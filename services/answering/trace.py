@@ -1,4 +1,4 @@
-"""How the latest answers came about, for people who want to know why; kept in memory only."""
+"""Traces of the latest answers for people who want to know the reasons, kept in memory only."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -12,10 +12,11 @@ KEPT_TRACES = 64
 
 @dataclass(frozen=True, slots=True)
 class AnswerTrace:
-    """One answer with all that it rests on.
+    """One answer with everything it is based on.
 
-    `session_id` is empty for an answer to what nobody asked the bot. `retrieval` is None when searching failed. `model`
-    names the model that wrote the answer, empty where it was quoted. `times` ends with the stage "total".
+    `session_id` is empty for an answer that the bot gave unasked. `retrieval` is None if the search failed. `model` is
+    the name of the model that wrote the answer, or empty if the answer is a quotation. `times` ends with the stage
+    "total".
     """
 
     session_id: str
@@ -34,13 +35,13 @@ class AnswerTraces:
         self._traces: deque[AnswerTrace] = deque(maxlen=KEPT_TRACES)
 
     def keep(self, trace: AnswerTrace) -> None:
-        """Note one."""
+        """Store a trace."""
         self._traces.append(trace)
 
     def of_session(self, session_id: str) -> list[AnswerTrace]:
-        """Those of one session, oldest first."""
+        """Return the traces of one session, oldest first."""
         return [trace for trace in self._traces if trace.session_id == session_id]
 
     def unasked(self, collection: str) -> list[AnswerTrace]:
-        """The answers from one collection that nobody asked for, oldest first."""
+        """Return the traces of unasked answers from one collection, oldest first."""
         return [trace for trace in self._traces if not trace.session_id and trace.collection == collection]

@@ -1,1 +1,1 @@
-"""Text to vectors: the embedded model, its fallback, and any OpenAI-compatible service."""
+"""Text embeddings: the embedded model, its fallback, and any OpenAI-compatible service."""

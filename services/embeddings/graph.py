@@ -1,13 +1,16 @@
-"""The transformer of multilingual-e5-small as an ONNX graph: in fp32, or with 8-bit matrix products.
+"""The transformer of multilingual-e5-small as an ONNX graph, in fp32 or with 8-bit matrix products.
 
-Input `words`: the rows of the embedding table for one sequence, shape (1, tokens, hidden); the table itself stays
-outside, mapped from the weights file. Output `mean`: the mean over the tokens' last states, shape (1, hidden).
+The input `words` holds the rows of the embedding table for one sequence, shape (1, tokens, hidden). The table itself is
+not part of the graph; it is mapped from the weights file. The output `mean` is the mean of the tokens' last states,
+shape (1, hidden).
 
-The 8-bit products take activations as uint8 with one scale for the whole sequence, measured at run time, and weights
-as int8 with one scale for each output. Two things keep them close to fp32:
-- Single channels carry values 10 to 60 times the median and would coarsen all others. They are divided by
-  max|x|^0.7 / max|w|^0.3 (and their weights multiplied), known as SmoothQuant, arXiv 2211.10438, equation 4.
-- On x86 without VNNI a product adds two neighbouring uint8 * int8 in 16 bits and saturates. The weights' scale keeps
+The 8-bit products take activations as uint8 with one scale for the whole sequence, measured at run time, and weights as
+int8 with one scale for each output. Two measures keep them close to fp32:
+
+- A few channels carry values 10 to 60 times the median, which would make the scale too coarse for all others. They are
+  divided by max|x|^0.7 / max|w|^0.3, and their weights are multiplied by it. This is SmoothQuant (arXiv 2211.10438,
+  equation 4).
+- On x86 without VNNI, a product adds two neighbouring uint8 * int8 in 16 bits and saturates. The weights' scale keeps
   |w[2i]| + |w[2i + 1]| at 128 or below, and 255 * 128 fits.
 """
 
@@ -22,7 +25,7 @@ from services.embeddings.weights import Weights
 
 Array = NDArray[np.float32]
 _CONTRIB = "com.microsoft"
-_LARGEST_PAIR = 127  # rounding adds at most one
+_LARGEST_PAIR = 127  # # rounding adds at most one
 _SMOOTHING = 0.7
 
 
@@ -45,7 +48,7 @@ class _Builder:
         return output
 
     def linear(self, x: str, layers: Sequence[str], columns: int) -> list[str]:
-        """Dense layers that share one input, which is quantised once."""
+        """Add dense layers that share one input, which is quantised once, and return the names of their outputs."""
         matrices = [self.weights.matrix(f"{layer}.w", columns) for layer in layers]
         biases = [self.constant(f"{layer}.b", self.weights.vector(f"{layer}.b")) for layer in layers]
         self.products.append(x)
@@ -85,7 +88,7 @@ class _Builder:
         qkv = self.linear(x, [f"{name}.{part}" for part in "qkv"], sizes.hidden)
         attended = self.node("MultiHeadAttention", qkv, f"{name}.attended", _CONTRIB, num_heads=sizes.heads)
         (projected,) = self.linear(attended, [f"{name}.ao"], sizes.hidden)
-        # Add and LayerNormalization apart: fused, SkipLayerNormalization is five times slower here.
+        # Add and LayerNormalization stay separate: the fused SkipLayerNormalization is five times slower here.
         x = self.normalize(self.node("Add", [x, projected], f"{name}.sum1"), f"{name}.aln", f"{name}.normal1")
         (wide,) = self.linear(x, [f"{name}.fi"], sizes.hidden)
         active = self.node("Gelu", [wide], f"{name}.active", _CONTRIB)
@@ -94,12 +97,15 @@ class _Builder:
 
 
 def transformer(weights: Weights, peaks: Mapping[str, Array] | None = None) -> onnx.ModelProto:
-    """The graph in fp32; or, with the `peaks` that `measured_transformer` gives, in 8 bits."""
+    """Build the graph in fp32, or in 8 bits if `peaks` is given.
+
+    `peaks` are the maxima that the graph of `measured_transformer` returns, by the name of the product's input.
+    """
     return _transformer(_Builder(weights, peaks))
 
 
 def measured_transformer(weights: Weights) -> onnx.ModelProto:
-    """The fp32 graph whose further outputs are the largest |value| of each channel of every product's input."""
+    """Build the fp32 graph with further outputs: the largest |value| of each channel of every product's input."""
     builder = _Builder(weights, None)
     model = _transformer(builder)
     axes = numpy_helper.from_array(np.array([0, 1], np.int64), "peak.axes")

@@ -1,4 +1,4 @@
-"""An embedded model behind LangChain's interface: questions in this process, documents in a child."""
+"""LangChain interface to an embedded model: questions run in this process, documents in a child process."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,41 +16,44 @@ _IDLE_S = 300.0
 
 
 class LocalEmbeddings(Embeddings):
-    """A loaded encoder for questions, and a child process with another for documents.
+    """A loaded encoder for questions, and a child process with another encoder for documents.
 
-    The child is started by the first `aembed_documents` and closed after `idle_s` seconds without one: it gives back
-    about 170 MB. Every method raises `EmbeddingError` when the model fails or after `aclose`.
+    The first `aembed_documents` starts the child process. It is closed after `idle_s` seconds without a call, which
+    frees about 170 MB. Every method raises `EmbeddingError` when the model fails or after `aclose`.
     """
 
     def __init__(
         self, encoder: Encoder, open_document_encoder: Callable[[], Encoder], *, idle_s: float = _IDLE_S
     ) -> None:
-        """`open_document_encoder` is called in the child and must be picklable."""
+        """Use `encoder` for questions and `open_document_encoder` for documents.
+
+        `open_document_encoder` is called in the child process and must be picklable.
+        """
         self._encoder = encoder
         self._thread = ThreadPoolExecutor(1, "embed-query")
         self._worker = DocumentWorker(open_document_encoder, idle_s)
         self._closed = False
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question. Blocks for some milliseconds."""
+        """Return the vector of a question. Block for some milliseconds."""
         return self._run(self._encoder.embed_queries, [text])[0].tolist()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Vectors of passages, made in this process. Blocks."""
+        """Return the vectors of passages, computed in this process. Block until they are ready."""
         return self._run(self._encoder.embed_passages, texts).tolist() if texts else []
 
     async def aembed_query(self, text: str) -> list[float]:
-        """The vector of a question, made on a thread that serves nothing else."""
+        """Return the vector of a question, computed on a dedicated thread."""
         if self._closed:
             raise EmbeddingError(_FAILED, "the embedding model is closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.embed_query, text)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Vectors of passages, made in the child process. Callers are served in the order they came."""
+        """Return the vectors of passages, computed in the child process. Callers are served in order."""
         return (await self._worker.embed_passages(texts)).tolist() if texts else []
 
     async def aclose(self) -> None:
-        """End the child process and the thread."""
+        """Stop the child process and the thread."""
         self._closed = True
         await self._worker.aclose()
         await asyncio.to_thread(self._thread.shutdown, wait=True)

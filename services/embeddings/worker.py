@@ -1,4 +1,4 @@
-"""The child process that embeds documents, so that the bot's own process keeps its processor and its event loop."""
+"""Child process that embeds documents, so that they do not take processor time from the bot's event loop."""
 
 import asyncio
 import logging
@@ -16,33 +16,40 @@ from services.errors import EmbeddingError
 
 _FAILED = "文字转向量时出错，这次没有完成，请稍后再试一次。"
 _CLOSED = "机器人正在退出，请等它重新启动后再试。"
-# A slice of a call takes the child one to three seconds: a cancelled call holds up the next one no longer.
+# A call is sent in slices that take the child one to three seconds each, so that a cancelled call delays the next one
+# no longer than that.
 _SLICE_TEXTS = 64
 _SLICE_CHARACTERS = 12_000
 _LOGGER = logging.getLogger(__name__)
 
 
 class Encoder(Protocol):
-    """A loaded model. Both methods give unit vectors as float32 of shape (texts, dimension), and may be slow."""
+    """A loaded model.
+
+    Both methods return unit vectors as float32 of shape (texts, dimension), and may be slow.
+    """
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of questions."""
+        """Return the vectors of questions."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of passages."""
+        """Return the vectors of passages."""
         ...
 
 
 class DocumentWorker:
-    """One child process, started when first needed and closed after `idle_s` seconds without work.
+    """One child process, started on first use and closed after `idle_s` seconds without work.
 
-    Calls are served one after the other, in the order they came. The child has the lowest priority, does not hear
-    Ctrl-C, and ends when this process does, however that ends. A child that dies is replaced once a call.
+    Calls are processed one at a time, in order. The child process has the lowest priority, ignores Ctrl-C, and ends
+    when this process ends for any reason. A child process that dies is replaced once per call.
     """
 
     def __init__(self, open_encoder: Callable[[], Encoder], idle_s: float) -> None:
-        """`open_encoder` is called in the child and must be picklable."""
+        """Create the worker without starting the child process.
+
+        `open_encoder` is called in the child process and must be picklable.
+        """
         self._open_encoder = open_encoder
         self._idle_s = idle_s
         self._turn = asyncio.Lock()
@@ -51,7 +58,10 @@ class DocumentWorker:
         self._closed = False
 
     async def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of at least one passage. Raises `EmbeddingError` if the child fails twice, or after `aclose`."""
+        """Return the vectors of at least one passage.
+
+        Raise `EmbeddingError` if the child process fails twice, or after `aclose`.
+        """
         async with self._turn:
             if self._idle is not None:
                 self._idle.cancel()
@@ -62,7 +72,7 @@ class DocumentWorker:
                     self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._release)
 
     async def aclose(self) -> None:
-        """End the child; a call at work fails. The method may be called again."""
+        """Stop the child process. A running call fails. This method may be called more than once."""
         self._closed = True
         if self._idle is not None:
             self._idle.cancel()
@@ -118,7 +128,7 @@ def _slices(texts: Sequence[str]) -> list[list[str]]:
 
 
 class _Child:
-    """What the child process holds; the executor hands state from its initializer to its calls in no other way."""
+    """The state of the child process: the executor has no other way to pass it from the initializer to the calls."""
 
     open_encoder: ClassVar[list[Callable[[], Encoder]]] = []
     encoder: ClassVar[list[Encoder]] = []
@@ -131,7 +141,7 @@ def _start(open_encoder: Callable[[], Encoder]) -> None:
 
 
 def _embed(texts: list[str]) -> NDArray[np.float32]:
-    # Opened here and not in `_start`: an error then reaches the caller instead of breaking the pool.
+    # Opened here, not in `_start`, so that an error reaches the caller and does not break the pool.
     if not _Child.encoder:
         _Child.encoder.append(_Child.open_encoder[0]())
     return _Child.encoder[0].embed_passages(texts)

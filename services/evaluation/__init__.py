@@ -1,1 +1,1 @@
-"""Trying a knowledge base with questions of known outcome: which are answered, and which rightly."""
+"""Evaluation of a knowledge base with questions of known outcome: which are answered, and which correctly."""

@@ -1,4 +1,4 @@
-"""Reading a test set from a CSV file."""
+"""Reader of a test set in a CSV file."""
 
 import csv
 import io
@@ -18,8 +18,8 @@ from services.knowledge.loaders.decoding import decode
 MAX_BYTES = 1 << 20
 MAX_QUESTIONS = 500
 _MAX_RAW_CELL_CHARS = 100_000
-# As much of a question as is ever searched. Cut before cleaning: Unicode normalisation takes quadratic time for a run
-# of combining marks.
+# The part of a question that is ever searched. It is cut before cleaning, because Unicode normalisation takes quadratic
+# time for a run of combining marks.
 _MAX_CELL_CHARS = 1000
 
 _MAX_COLUMNS = 100
@@ -33,11 +33,11 @@ _NO = frozenset({"否", "no", "n", "0", "false", "不答", "不应答", "不", "
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """The questions of a CSV file in any encoding that knowledge bases take, at most 500.
+    """Read the questions of a CSV file, at most 500, in any encoding that knowledge bases accept.
 
-    A first row that names a column (question/问题, expected/应答, document/文件) is a header; without one the first
-    column holds the questions. Raises `DocumentRejected`. Blocks for up to a tenth of a second at the largest size:
-    plain text of at most 1 MB needs no process of its own, only a thread.
+    A first row that names a column (question/问题, expected/应答, document/文件) is a header; without one, the first
+    column holds the questions. Raise `DocumentRejected` if the file is not a usable test set. Block for up to a tenth
+    of a second at the largest size: plain text of at most 1 MB needs no process of its own, only a thread.
     """
     check_content(path, "csv", ArchiveLimits(0, 0, 0))
     try:
@@ -75,9 +75,9 @@ def _rows(text: str) -> Iterator[list[str]]:
     delimiter = delimiter_of(text)
 
     def read() -> Iterator[list[str]]:
-        # Strict: a quotation mark that is never closed would make one question of all that follow.
+        # Strict, because an unclosed quotation mark would merge all following rows into one question.
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
-            # The module's own limit is the process's, and others change it.
+            # The limit of the csv module is global to the process, and other code changes it.
             if any(len(cell) > _MAX_RAW_CELL_CHARS for cell in row):
                 raise csv.Error(f"a cell of more than {_MAX_RAW_CELL_CHARS} characters")
             if row:
@@ -85,7 +85,7 @@ def _rows(text: str) -> Iterator[list[str]]:
 
     widths = [len(row) for row in islice(read(), _WIDTH_ROWS)]
     if widths and mode(widths) == 1:
-        # A list of questions: the comma inside one of them separates nothing.
+        # A list of questions: a comma inside a question is not a separator.
         return ([delimiter.join(row)] for row in read())
     return read()
 
@@ -95,7 +95,7 @@ def _column(names: Sequence[str], known: frozenset[str]) -> int | None:
 
 
 def _cell(row: Sequence[str], column: int | None) -> str:
-    """A cell on one line, without what must not be stored or shown."""
+    """Return a cell on one line, without characters that must not be stored or shown."""
     cell = row[column] if column is not None and column < len(row) else ""
     return " ".join(clean(cell[:_MAX_CELL_CHARS]).split()) if cell else ""
 

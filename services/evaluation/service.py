@@ -1,4 +1,4 @@
-"""Running a test set through retrieval and gate: no reply is written, only what would happen is told."""
+"""Evaluation of a test set by retrieval and gate. It reports what would happen and writes no replies."""
 
 import asyncio
 import logging
@@ -13,24 +13,25 @@ from services.retrieval.models import Question, Retrieval, RetrievalStatus
 
 log = logging.getLogger(__name__)
 
-# As long as a question took, others have the machine; at least this, so that the event loop gets to them.
+# The pause after a question is as long as the question took, but at least this long, so that the event loop gets to run
+# other work.
 _LEAST_PAUSE_S = 0.02
 _PROGRESS_S = 30.0
-# So many in a row are no accident: the index or the rerank service is down.
+# This many failures in a row are not a coincidence: the index or the rerank service is down.
 _MOST_FAILURES = 5
 _NOT_RERANKED = "重排失败了，请稍后再试。"
 
 
 class Retrieves(Protocol):
-    """What is tried: `services.retrieval.retriever.Retriever`."""
+    """Interface of the tested retriever, `services.retrieval.retriever.Retriever`."""
 
     async def retrieve(self, collection: str, question: Question) -> Retrieval:
-        """The approved passages for a question. Raises `SearchIndexError`."""
+        """Return the approved passages for a question. Raise `SearchIndexError` if the index fails."""
         ...
 
 
 async def try_question(retriever: Retrieves, collection: str, question: Sample, quoted: str = "") -> Outcome:
-    """What would happen if somebody asked this now, with the message `quoted`."""
+    """Return what would happen if somebody asked this question now, quoting the message `quoted`."""
     begun = time.perf_counter()
     try:
         retrieval = await retriever.retrieve(collection, Question(question.text, quoted))
@@ -52,9 +53,9 @@ async def evaluate(
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Evaluation:
-    """Try every question, one at a time and with pauses, so that answers to people are not held up.
+    """Test the questions one at a time with pauses in between, so that answers to people are not delayed.
 
-    `progress` is called with the number of questions done, every thirty seconds. Five failures in a row end the run.
+    `progress` is called every thirty seconds with the number of questions done. Five failures in a row end the run.
     """
     outcomes: list[Outcome] = []
     failures = 0
@@ -73,7 +74,7 @@ async def evaluate(
 
 
 def _slim(outcome: Outcome) -> Outcome:
-    """With the best candidate only: the texts of all of 500 questions' would be tens of megabytes."""
+    """Keep only the best candidate: the texts of all candidates of 500 questions would be tens of megabytes."""
     if outcome.retrieval is None:
         return outcome
     kept = () if outcome.best is None else (outcome.best,)

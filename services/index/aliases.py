@@ -1,7 +1,7 @@
-"""Other names of a thing, as a text itself defines them: 甲（简称乙）, 甲，又称乙, Full Name (ABBR).
+"""Extraction of aliases that a text itself defines: 甲（简称乙）, 甲，又称乙, Full Name (ABBR).
 
-A wrong alias leads a search astray and a missed one costs nothing but a second wording, so whatever is doubtful is left
-out: names are short, hold no punctuation, and are neither numbers nor words that any text uses for anything.
+A wrong alias misleads a search, while a missed one only costs a second wording. So everything doubtful is left out:
+names are short, contain no punctuation, and are neither numbers nor words with a general meaning.
 """
 
 import re
@@ -11,7 +11,7 @@ from itertools import combinations
 from services.index.tokens import normalise
 
 MAX_CHARS = 20
-# "Convolutional Neural Network" says no more than 卷积神经网络.
+# A Latin name needs more characters: "Convolutional Neural Network" says no more than 卷积神经网络.
 MAX_LATIN_CHARS = 40
 _MAX_NAMES = 8
 
@@ -19,9 +19,9 @@ _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _QUOTED = r"[“\"「『《〈'‘`]([^“”\"「」『』《》〈〉'‘’`\n]{2,40})[”\"」』》〉'’`]"
 _LETTER = rf"{_HAN}A-Za-z0-9·+#._/-"
 _WORDS = rf"[{_LETTER}]+(?: (?=[A-Za-z0-9])[A-Za-z0-9+#._/-]+){{0,10}}"
-# From where a run of letters begins: from every place within a long one it would be tried in vain.
+# A match starts only at the beginning of a run of letters: trying every position inside a long run would be useless.
 _NAME = rf"(?:{_QUOTED}|((?<![{_LETTER}]){_WORDS}))"
-# After a word of a pattern, which is letters itself.
+# A name after a word of a pattern, which itself consists of letters.
 _NEXT = rf"(?:{_QUOTED}|({_WORDS}))"
 _GAP = r"[ *]*"
 _ASIDE = r"(?:[（(][^（）()\n]{0,60}[）)])?"
@@ -32,7 +32,7 @@ _MARKER = (
 _ENGLISH_MARKER = r"(?:also known as|also called|a\.?k\.?a\.?|abbreviated (?:as|to)|short for|abbr\.?:?)"
 _AND = rf"{_GAP}(?:、|或|，或){_GAP}"
 
-# 甲（以下简称“乙”、“丙”）; 即 only here and before quotation marks: elsewhere it begins an explanation.
+# 甲（以下简称“乙”、“丙”）. 即 counts only here and before quotation marks; elsewhere it starts an explanation.
 _BRACKETED = re.compile(
     rf"{_NAME}{_GAP}[（(]{_GAP}(?:{_MARKER}|即|{_ENGLISH_MARKER}){_GAP}{_NEXT}((?:{_AND}{_NEXT})*){_GAP}[,，;；）)]",
     re.IGNORECASE,
@@ -60,7 +60,7 @@ _HINT = re.compile(
     r"|stands for",
     re.IGNORECASE,
 )
-# How far a definition reaches before and behind its marker.
+# How far a definition reaches before and after its marker.
 _BEFORE, _BEHIND = 120, 160
 
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9]*(?:-?[A-Z0-9]+)*")
@@ -68,17 +68,17 @@ _LATIN_WORD = re.compile(r"[A-Za-z0-9]+")
 _SMALL = frozenset(("of", "and", "the", "for", "in", "on", "to", "with", "by", "a", "an"))
 _HAS_HAN = re.compile(rf"[{_HAN}]")
 _NUMERIC = re.compile(r"[\d年月日号时分秒点第个章节条页款、.%/:-]+")
-# A name does not begin before these: 我们使用|大语言模型, 位于室外的|操场.
+# A name starts after the last of these: 我们使用|大语言模型, 位于室外的|操场.
 _BEFORE_NAME = re.compile(
     r".*(?:的|是|在|由|把|将|被|了|使用|采用|利用|通过|基于|根据|按照|依据|关于|属于|位于|称为|叫做|包括|例如|比如|以及"
     r"|我们|他们|可以|需要|支持|提供|进行|其中|所谓|目前|如果|这种|这个|一种|一个|一款|一家|还有|或者|或称|本次|隶属|启用|开启|遇到|形成|部署"
     r"|训练|提交|服务|评测|执行|虽然|不只|取得|随着)"
 )
-# Nor behind these, which can stand within one too.
+# A name also starts after the last of these, unless they are a part of it.
 _JOINT = re.compile(r".*(?:于|与|和|及|或)")
 _LEADING = re.compile(r"^(?:[和与及或对向从为以用即则故因并而且但也又其该此各]|故英文)(?=.{2})")
 _SENTENCE = re.compile(r"[的了吗呢吧]|一些|当初|泛指|我们|你们|可以|应当|必须|不得|不是|没有|什么|怎么|如何")
-# Stand for a different thing in every document, or for nothing.
+# These mean a different thing in every document, or nothing.
 _GENERIC = frozenset(
     """
     公司 集团 本公司 甲方 乙方 丙方 双方 各方 办法 规定 制度 条例 细则 通知 协议 合同 文件
@@ -93,7 +93,9 @@ _GENERIC = frozenset(
 
 
 def definitions(text: str) -> set[tuple[str, str]]:
-    """Pairs of names of one thing that a text defines; each pair once, in the order of the names.
+    """Return the pairs of names that a text defines for the same thing.
+
+    Each pair is returned once, with its names sorted.
 
     >>> sorted(definitions("《差旅费管理办法》（以下简称“差旅办法”）自即日起施行。"))
     [('差旅办法', '差旅费管理办法')]
@@ -114,7 +116,10 @@ def definitions(text: str) -> set[tuple[str, str]]:
 
 
 def _is_head(short: str, long: str) -> bool:
-    """Whether a name is but the kind of thing that the other names: 广场 of 人民广场 stands in any other square's."""
+    """Return whether a name is only the generic head of the other one.
+
+    广场 in 人民广场 also occurs in the name of any other square.
+    """
     return len(short) == 2 and bool(_HAS_HAN.match(short)) and long.endswith(short)
 
 
@@ -130,7 +135,7 @@ def _definitions(text: str) -> Iterator[list[str]]:
 
 
 def _may_abbreviate(inside: str) -> bool:
-    """Most of what stands in brackets is cheaply seen to be no name."""
+    """Return whether a text in brackets may be a name: a cheap check that excludes most of them."""
     return " " in inside or bool(_ACRONYM.fullmatch(inside)) or _is_short_form(inside) or bool(_HAS_HAN.match(inside))
 
 
@@ -156,27 +161,27 @@ def _others(text: str | None) -> list[str]:
 
 
 def _subject(quoted: str | None, plain: str | None, other: str) -> str:
-    """The name that a run of text ends with, when `other` is another name of the same."""
+    """Return the name that a run of text ends with, when `other` is another name of the same thing."""
     if quoted is not None:
         return quoted
     run = plain or ""
     if not _HAS_HAN.search(run):
         return run
     name = _LEADING.sub("", _BEFORE_NAME.sub("", run))
-    # 计算机科学与技术学院（简称计院）: what holds the letters of the other name belongs to this one.
+    # 计算机科学与技术学院（简称计院）: the part that contains the letters of the other name belongs to this name.
     if not (_HAS_HAN.match(other) and _is_within(other, name)):
         name = _LEADING.sub("", _JOINT.sub("", name))
     return name.strip(" -_./")
 
 
 def _is_within(short: str, long: str) -> bool:
-    """Whether the letters of one stand in the other in the same order."""
+    """Return whether the letters of one name occur in the other in the same order."""
     letters = iter(long)
     return all(letter in letters for letter in short)
 
 
 def _abbreviation(before: str, inside: str) -> list[str]:
-    """The two names of `before (inside)`, if one is an abbreviation of the other or of its translation."""
+    """Return the two names in `before (inside)`, if one is an abbreviation of the other or of its translation."""
     if _HAS_HAN.search(inside):
         # AI（人工智能）
         word = before.rsplit(" ", maxsplit=1)[-1]
@@ -197,11 +202,12 @@ def _is_short_form(word: str) -> bool:
 
 
 def _fitting(text: str, short: str) -> str:
-    """The words at the end of a text that `short` abbreviates, or nothing.
+    """Return the words at the end of a text that `short` abbreviates, or an empty string.
 
-    Its letters begin the words; or else, as in Schwartz and Hearst, A simple algorithm for identifying abbreviation
-    definitions in biomedical text (2003), they are found from the right, the first at the beginning of a word, within
-    twice as many words as there are letters. More strictly, every word that begins with a capital must give a letter.
+    Either its letters are the initials of the words, or they are found from the right, the first one at the beginning
+    of a word, within twice as many words as there are letters. The second way is the algorithm of Schwartz and Hearst,
+    A simple algorithm for identifying abbreviation definitions in biomedical text (2003), with one stricter rule: every
+    capitalised word must contribute a letter.
     """
     letters = [letter for letter in short.lower() if letter.isalnum()]
     if len(letters) < 2:
@@ -228,7 +234,7 @@ def _fitting(text: str, short: str) -> str:
     covered = [word for word in words if word.start() >= place]
     if len(covered) < 2 or any(word.group()[0].isupper() and word.start() not in used for word in covered):
         return ""
-    # At least half of the letters begin words: TensorFlow is no abbreviation of "the ... flow".
+    # At least half of the letters must be initials: TensorFlow is not an abbreviation of "the ... flow".
     return text[place:] if 2 * sum(word.start() in used for word in covered) >= len(letters) else ""
 
 
@@ -246,7 +252,7 @@ def _is_name(name: str) -> bool:
 
 
 def is_in(name: str, text: str) -> bool:
-    """Whether a normalised text holds a normalised name, not merely as a part of a longer Latin word.
+    """Return whether a normalised text contains a normalised name that is not just a part of a longer Latin word.
 
     >>> is_in("ai", "ai是什么"), is_in("ai", "email"), is_in("大殿", "去大殿")
     (True, False, True)

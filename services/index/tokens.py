@@ -1,8 +1,8 @@
-"""Words of a text, for search by words: the same for what is stored and for what is asked.
+"""Terms of a text for search by words, the same for stored texts and for questions.
 
-Chinese is cut into overlapping pairs of characters (and single ones, for queries of one character), which needs no
-dictionary and finds any phrase; Latin words and codes stay whole, compounds also in parts. Case, width and
-traditional or simplified writing make no difference.
+Chinese is split into overlapping pairs of characters (and single ones, for queries of one character), which needs no
+dictionary and finds any phrase. Latin words and codes stay whole; compounds are also split into parts. Case, width, and
+traditional or simplified characters make no difference.
 """
 
 import functools
@@ -24,21 +24,22 @@ _RUN = re.compile(
 _PHRASE = re.compile(rf"[{_HAN}]+|[{_SYLLABIC}]+")
 _PART = re.compile(r"[a-z0-9]+")
 _COMPOUND = re.compile(rf"[{_JOINER}]")
-# FTS5's `ascii` tokenizer takes letters, digits and everything beyond ASCII; these make up the rest of our terms.
+# FTS5's `ascii` tokenizer accepts letters, digits and everything beyond ASCII; these are the other characters of our
+# terms.
 TERM_CHARACTERS = "._-/:#@+"
 _MAX_WORD = 80
-# Each costs a look-up; no question needs more, and a pasted page must not hold up everybody's searches.
+# Each term costs a look-up. No question needs more, and a pasted page must not delay other searches.
 _MAX_QUERY_TERMS = 512
 
 
 def normalise(text: str) -> str:
-    """One writing for all: NFKC, lower case, simplified characters."""
+    """Return the normal form of a text: NFKC, lower case, simplified characters."""
     clean = text.encode("utf-8", "ignore").decode("utf-8")
     return unicodedata.normalize("NFKC", clean).lower().translate(_simplified())
 
 
 def index_terms(text: str) -> list[str]:
-    """The terms of a stored text, in order, repeated as often as they occur.
+    """Return the terms of a stored text, in order and with repetitions.
 
     >>> index_terms("报销单 ERR-4032")
     ['报', '销', '单', '报销', '销单', 'err-4032', 'err', '4032']
@@ -47,12 +48,14 @@ def index_terms(text: str) -> list[str]:
 
 
 def index_terms_of_normal(normal: str) -> list[str]:
-    """The same for a text that is normalised already."""
+    """Return the terms of a stored text that is already normalised, as `index_terms` does."""
     return list(_terms(normal, single=True))
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a question, in order of appearance. A very long one keeps 512, codes before phrases.
+    """Return the distinct terms of a question, in order of appearance.
+
+    Of a very long question 512 terms are kept, codes before phrases.
 
     >>> query_terms("怎么报销？ERR-4032")
     ['怎么', '么报', '报销', 'err-4032', 'err', '4032']
@@ -65,7 +68,7 @@ def query_terms(text: str) -> list[str]:
 
 
 def exact_terms(text: str) -> frozenset[str]:
-    """The words, codes and numbers among a question's terms: whoever types one means exactly that.
+    """Return the words, codes and numbers among a question's terms, which a person means exactly as typed.
 
     >>> sorted(exact_terms("学号 20230415-07 是谁"))
     ['07', '20230415', '20230415-07']
@@ -74,8 +77,9 @@ def exact_terms(text: str) -> frozenset[str]:
 
 
 def matched_terms(normal: str, terms: Iterable[str]) -> frozenset[str]:
-    """Those of `terms` that are index terms of a normalised text."""
-    # Every index term is a part of the text; for pairs of characters the converse holds too, and needs no cutting.
+    """Return those of `terms` that are index terms of a normalised text."""
+    # Every index term is a substring of the text. For pairs of characters the converse is also true, so the text need
+    # not be split.
     found = {term for term in terms if term in normal}
     if all(_PHRASE.fullmatch(term) for term in found):
         return frozenset(found)
@@ -103,7 +107,7 @@ def _terms(normal: str, *, single: bool) -> Iterator[str]:
 
 @functools.cache
 def _simplified() -> dict[int, str]:
-    """Character by character: phrases would make a term depend on its neighbours."""
+    """Return a table of single characters, because converting phrases would make a term depend on its neighbours."""
     characters = [chr(code) for start, end in ((0x3400, 0x4DC0), (0x4E00, 0xA000)) for code in range(start, end)]
     converted = opencc.OpenCC("t2s").convert("\n".join(characters)).split("\n")
     return {ord(old): new for old, new in zip(characters, converted, strict=True) if old != new}

@@ -1,4 +1,4 @@
-"""How near a question is to what a whole collection is about."""
+"""Similarity of a question to the subject of a whole collection."""
 
 import numpy
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from services.index.models import Vector
 
 
 def topic_of(vector: Vector, mean: NDArray[numpy.float32] | None) -> tuple[float | None, float | None]:
-    """`topic` and `cohesion` of a `SearchResult`, from the question's unit vector and the collection's mean."""
+    """Return `topic` and `cohesion` of a `SearchResult` for a question's unit vector and the collection's mean."""
     length = 0.0 if mean is None else float(numpy.linalg.norm(mean))
     if mean is None or length == 0.0:
         return None, None

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that `services.database` hands over."""
+"""Alembic environment that runs the migrations on the connection passed by `services.database`."""
 
 from alembic import context
 

@@ -1,6 +1,6 @@
-"""What Jina, Cohere, SiliconFlow and DashScope want to be sent and what they answer.
+"""Request and response formats of Jina, Cohere, SiliconFlow and DashScope.
 
-After the services' own documents (read 2026): jina.ai/reranker, docs.cohere.com (v2/rerank), docs.siliconflow.cn
+Based on the services' own documentation (read 2026): jina.ai/reranker, docs.cohere.com (v2/rerank), docs.siliconflow.cn
 (create-rerank), help.aliyun.com/zh/model-studio/text-rerank-api.
 """
 
@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-# Scores are computed in 32 or 16 bits: a certain match may come out a little above 1.
+# Scores are computed in 32 or 16 bits, so the score of a certain match may be slightly above 1.
 _ROUNDING = 1e-3
-# Cosines from -1 to 1 by construction (Jina's model card); all other models of the four give 0 to 1.
+# Returns cosines from -1 to 1 by construction (Jina's model card); all other models of the four services return 0 to 1.
 _COSINE_MODEL = re.compile("jina-reranker-v3", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One service's way of asking and answering.
+    """The request and response format of one service.
 
-    `nested` is DashScope's own: question and passages under `input`, results under `output`. `returns_documents` tells
-    whether texts come back unless one asks not to have them; Cohere's second version knows no such wish.
+    `nested` is DashScope's own format: question and passages are under `input`, results under `output`.
+    `returns_documents` tells whether the service returns the texts unless the request says otherwise; Cohere's v2 has
+    no such option.
     """
 
     title: str
@@ -40,18 +41,21 @@ FORMS: Mapping[str, Form] = {
         "DashScope", "https://dashscope.aliyuncs.com/api/v1/services/rerank/text-rerank/text-rerank", nested=True
     ),
 }
-# DashScope's compatible address, `…/compatible-api/v1/reranks`, takes what all others take.
+# DashScope's compatible endpoint, `…/compatible-api/v1/reranks`, uses the same format as the other services.
 _COMPATIBLE = Form("DashScope", "")
 
 
 def form_of(provider: str, url: str) -> Form:
-    """The form that a service takes at an address."""
+    """Return the format that a service uses at an address."""
     form = FORMS[provider]
     return _COMPATIBLE if form.nested and urlsplit(url).path.rstrip("/").endswith("/reranks") else form
 
 
 def request_body(form: Form, model: str, question: str, passages: Sequence[str]) -> bytes:
-    """The JSON to post. Every passage is asked for: left to itself a service may return only the best."""
+    """Return the JSON body to post.
+
+    It requests a score for every passage, because a service may return only the best ones by default.
+    """
     asked: dict[str, Any] = {"query": question, "documents": list(passages)}
     wanted: dict[str, Any] = {"top_n": len(passages)}
     if form.returns_documents:
@@ -61,10 +65,10 @@ def request_body(form: Form, model: str, question: str, passages: Sequence[str])
 
 
 def read_scores(form: Form, model: str, body: bytes, count: int) -> list[float]:
-    """One score from 0 to 1 for each of `count` passages, in their order.
+    """Return one score from 0 to 1 for each of `count` passages, in their order.
 
-    Raises ValueError for everything else. A score outside the range is an error and is not cut to it: it would be a
-    logit, from a service that only looks like one of the four, and would mean something else.
+    Raise `ValueError` for any other content. A score outside the range is an error and is not clipped: it would be a
+    logit, from a service that only resembles one of the four, and would have another meaning.
     """
     try:
         answer: Any = json.loads(body)

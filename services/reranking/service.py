@@ -1,4 +1,4 @@
-"""The client of a rerank service: one question, some passages, one score each."""
+"""Client of a rerank service: one question, several passages, one score each."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from services.errors import RerankError, SettingsError
 from services.reranking.forms import FORMS, form_of, read_scores, request_body
 from services.settings import RerankSettings
 
-# Fifty passages of 2,000 characters that a service sends back unasked are 300 kB.
+# A service that returns fifty passages of 2,000 characters unasked sends 300 kB.
 _MAX_BYTES = 1 << 20
 _DETAIL_CHARS = 500
 
@@ -23,10 +23,10 @@ _CLOSED = "机器人正在停止，请稍后再试。"
 
 
 class RerankService:
-    """Nothing is sent and no connection is opened before the first call; it may be made in any running loop.
+    """A client that opens no connection before its first call, which may come from any running event loop.
 
-    `settings.provider` must not be `local`. `name` says service and model, for status and logs. Raises `SettingsError`
-    for an address that is none.
+    `settings.provider` must not be `local`. `name` is the service and its model, for the status and the logs. Raise
+    `SettingsError` if the address is invalid.
     """
 
     def __init__(self, settings: RerankSettings) -> None:
@@ -41,9 +41,9 @@ class RerankService:
         self.name = f"{self._form.title} {settings.model}"
 
     async def scores(self, question: str, passages: Sequence[str]) -> list[float]:
-        """How well each passage answers the question, 0 to 1, in the order of the passages.
+        """Return how well each passage answers the question, 0 to 1, in the order of the passages.
 
-        The whole call takes at most `timeout_s`. Raises `RerankError` whenever not every passage has a usable score.
+        The whole call takes at most `timeout_s`. Raise `RerankError` unless every passage has a usable score.
         """
         if not passages:
             return []
@@ -58,7 +58,7 @@ class RerankService:
         except (aiohttp.ClientError, OSError) as error:
             raise self._error(_BROKEN_OFF, repr(error)) from error
         except ValueError as error:
-            # The header that carries the key cannot be made.
+            # The key contains characters that a header cannot carry.
             raise self._error(_NOT_SENT, repr(error)) from error
         try:
             return read_scores(self._form, self._model, answer, len(passages))
@@ -88,14 +88,14 @@ class RerankService:
         except aiohttp.ClientConnectorError:
             raise
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            # Most often a connection kept from the last call, which the service had closed in the meantime.
+            # Usually a connection kept open since the last call that the service has closed in the meantime.
             return await self._post_once(request)
 
     async def _post_once(self, request: bytes) -> aiohttp.ClientResponse:
         if self._closed:
             raise self._error(_CLOSED, "closed")
         if self._session is None:
-            # The time limit is around the whole call. A packed body could unpack to any size.
+            # The time limit applies to the whole call. A compressed body could decompress to any size.
             self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None), auto_decompress=False)
         headers = {
             "Authorization": f"Bearer {self._key}",
@@ -103,23 +103,23 @@ class RerankService:
             "Accept": "application/json",
             "Accept-Encoding": "identity",
         }
-        # A redirect would carry question, passages and key to an address that nobody configured.
+        # A redirect would send question, passages and key to an address that was not configured.
         return await self._session.post(self._url, data=request, headers=headers, allow_redirects=False)
 
     def _error(self, sentence: str, detail: str) -> RerankError:
         return RerankError(sentence, self._without_key(f"{self.name} at {self._place}: {detail}"))
 
     def _excerpt(self, body: bytes | bytearray) -> str:
-        # The key goes first: cut in the middle it would no longer be found.
+        # Remove the key first: if the cut went through it, it would no longer be found.
         return repr(self._without_key(body.decode("utf-8", "replace"))[:_DETAIL_CHARS])
 
     def _without_key(self, text: str) -> str:
-        """A service may repeat the key that it refuses; a log must not."""
+        """Remove the key, which a service may repeat when it rejects it, so that it never reaches a log."""
         return text.replace(self._key, "***") if self._key else text
 
 
 def _loggable(url: str) -> str:
-    """The address without its query, which may hold a secret."""
+    """Return the address without its query, which may contain a secret."""
     try:
         parts = urlsplit(url)
         host = parts.hostname and (parts.hostname if parts.port is None else f"{parts.hostname}:{parts.port}")

@@ -1,1 +1,1 @@
-"""From a question to the passages an answer may rest on: recall, rank, gate."""
+"""Retrieval: from a question to the passages that an answer may use, by recall, ranking and a gate."""

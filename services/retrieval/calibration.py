@@ -1,24 +1,25 @@
-"""Moving the gate of one knowledge base by what its people said of answers, within bounds."""
+"""Calibration of one knowledge base's gate by its users' feedback, within bounds."""
 
 import math
 from collections.abc import Iterable
 
 from services.records.groups import GateFeedback
 
-# In log-odds. One group can make its gate stricter (0.5 becomes 0.73) more than laxer (0.5 becomes 0.38): speaking
-# wrongly costs more than silence.
+# In log-odds. A group can make its gate stricter (0.5 becomes 0.73) by more than it can relax it (0.5 becomes 0.38),
+# because a wrong answer costs more than silence.
 STRICTEST, LAXEST = 1.0, -0.5
-# How sure we are of the shipped rule: as much as of about a dozen opinions.
+# Standard deviation of the prior: the shipped rule weighs as much as about a dozen opinions.
 _DEVIATION = 0.5
 _STEPS = 20
 _EDGE = 1e-6
 
 
 def calibrated(threshold: float, feedback: Iterable[GateFeedback]) -> float:
-    """The threshold for a knowledge base with this feedback, 0 to 1; without feedback the same.
+    """Return the threshold for a knowledge base with this feedback, 0 to 1, or `threshold` if there is none.
 
-    An answer of score s helps with the odds of s lowered by a shift that is the group's own: the most likely shift
-    given the opinions and a normal prior around none (maximum a posteriori, by Newton's method), cut to the bounds.
+    The odds that an answer of score s helps are the odds of s lowered by a shift that is specific to the group. The
+    result uses the most likely shift, given the opinions and a normal prior around zero (maximum a posteriori, by
+    Newton's method), clipped to the bounds.
     """
     opinions = [(_logit(item.rerank_score), item.helpful) for item in feedback]
     if not opinions or not 0.0 < threshold < 1.0:

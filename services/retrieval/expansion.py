@@ -1,4 +1,4 @@
-"""Other words for what was asked, when the question's own words found nothing: one more round, no third."""
+"""Query expansion: other words for a question whose own words found nothing, for one second round and no third."""
 
 import logging
 
@@ -17,13 +17,13 @@ _MAX_WORD_CHARS = 40
 
 
 class Synonyms(BaseModel):
-    """What the fast model gives: words that documents may use for the same things."""
+    """Words that documents may use for the same things, as given by the fast model."""
 
     words: list[str] = Field(default_factory=list, max_length=20)
 
 
 class QueryExpansion:
-    """Synonyms as the group's own documents define them, else those that the fast model knows."""
+    """Synonyms that the group's own documents define, or else those that the fast model knows."""
 
     def __init__(self, index: SearchIndex, model: ChatModel | None, prompt: ChatPromptTemplate) -> None:
         self._index = index
@@ -31,7 +31,10 @@ class QueryExpansion:
         self._prompt = prompt
 
     async def words(self, collection: str, query: Query, hidden_builds: set[str]) -> list[str]:
-        """Up to five words that are not in the question. A model that fails adds none. Raises `SearchIndexError`."""
+        """Return up to five words that are not in the question.
+
+        A model that fails adds no words. Raise `SearchIndexError` if the index fails.
+        """
         found = await self._index.aliases(collection, query.text, _MAX_WORDS, hidden_builds)
         if not found and self._model is not None:
             found = await self._ask(self._model, query)

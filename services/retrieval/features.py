@@ -1,7 +1,7 @@
-"""What the embedded reranker looks at: cheap facts about a question, a collection and the best candidate.
+"""Features of the embedded reranker: cheap facts about a question, a collection and the best candidate.
 
-Every feature is computed from what one search gives; nothing is asked of a model. None depends on a group: the size of
-the collection is a feature itself, so that one rule holds from three chunks to a hundred thousand.
+Every feature is computed from the results of one search, without a model call. No feature is specific to a group: the
+size of the collection is a feature itself, so that one rule works from three chunks to a hundred thousand.
 """
 
 import math
@@ -18,7 +18,7 @@ from services.retrieval.fuse import QuestionWords
 from services.retrieval.models import Candidate
 from services.retrieval.wording import content_runs
 
-# The order in which `describe` gives them; the trained coefficients name them in the same order.
+# In the order of the output of `describe`; the trained coefficients name them in the same order.
 FEATURES = (
     "cosine",
     "cosine_3",
@@ -50,10 +50,11 @@ _SENTENCE = re.compile(r"[。！？!?；;\n]")
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one recall knows. `recalled` holds all candidates by fused score, best first, at least one.
+    """The results of one recall.
 
-    `vector` is the question's (unit length), None when it could not be embedded. `topic` is its cosine to the mean of
-    the collection's vectors and `cohesion` the length of that mean; None where there are no vectors.
+    `recalled` holds all candidates by fused score, best first, at least one. `vector` is the question's unit vector, or
+    None if it could not be embedded. `topic` is its cosine to the mean of the collection's vectors, and `cohesion` is
+    the length of that mean; both are None if there are no vectors.
     """
 
     text: str
@@ -65,9 +66,10 @@ class Evidence:
 
 
 def describe(evidence: Evidence, background: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The features of a question and its best candidate, shape (23,), in the order of `FEATURES`.
+    """Return the features of a question and its best candidate, shape (23,), in the order of `FEATURES`.
 
-    `background` is the mean vector of passages about everything: a question that is near to it is near to anything.
+    `background` is the mean vector of passages about all kinds of subjects: a question that is near it is near any
+    passage.
     """
     words, best = evidence.words, evidence.recalled[0]
     cosines = sorted((item.hit.cosine for item in evidence.recalled if item.hit.cosine is not None), reverse=True)
@@ -116,7 +118,7 @@ def _share(parts: Sequence[str], text: str) -> float:
 
 
 def _longest_common(question: str, text: str) -> int:
-    """The length of the longest run of characters of `question` that occurs in `text`."""
+    """Return the length of the longest substring of `question` that occurs in `text`."""
     longest = 0
     for start in range(len(question)):
         while start + longest < len(question) and question[start : start + longest + 1] in text:

@@ -1,13 +1,13 @@
-"""Both channels' findings in one order: the stage before reranking.
+"""Fusion of both channels' results into one order: the stage before reranking.
 
     fused = cosine + a · coverage · m / (m + 3) + b · exact
 
-`coverage` is the share of the question's terms, weighted by inverse document frequency, that the chunk contains;
-`m`, the sum of those weights over the weight of an unseen term, says how many rare terms the question has, so that
-courtesies, whose every word occurs somewhere, gain nothing. Every fact is computed for every candidate, whichever
-channel found it: normalising each channel's own scores and calling a missing one 0 is how exact hits get lost.
-`exact` is the covered share of rare codes, ids and long Latin words: an embedding hardly sees them, and a person who
-types one means exactly it.
+`coverage` is the share of the question's terms, weighted by inverse document frequency, that the chunk contains. `m` is
+the sum of those weights divided by the weight of an unseen term. It says how many rare terms the question has, so that
+greetings and thanks, whose words all occur somewhere, gain nothing. Every value is computed for every candidate,
+whichever channel found it: normalising each channel's own scores and treating a missing one as 0 would lose exact hits.
+`exact` is the covered share of rare codes, ids and long Latin words. An embedding hardly represents them, and a person
+who types one means exactly that one.
 """
 
 import math
@@ -22,11 +22,11 @@ from services.retrieval.wording import content_terms
 
 _RARITY_SHRINKAGE = 3.0
 _EXACT_WEIGHT = 0.06
-# A code in more than this share of a collection's chunks distinguishes nothing (but three chunks are always few).
+# A code in more than this share of a collection's chunks does not distinguish them, but three chunks are always few.
 _EXACT_MAX_SHARE = 0.02
 _EXACT_MAX_CHUNKS = 3
-# A strong embedding needs a hint from the words; a weak one is led by them. E5: fitted listwise on CMRC (0.18–0.21);
-# the others as measured for the same sum on CMRC and DRCD.
+# A strong embedding needs only a hint from the words; with a weak one, the words decide. E5: fitted listwise on CMRC
+# (0.18–0.21). The others: measured for the same sum on CMRC and DRCD.
 _COVERAGE_WEIGHT: Mapping[CosineScale, float] = {
     CosineScale.E5: 0.20,
     CosineScale.UNIVERSAL_SENTENCE_ENCODER: 1.0,
@@ -36,12 +36,14 @@ _COVERAGE_WEIGHT: Mapping[CosineScale, float] = {
 
 @dataclass(frozen=True, slots=True)
 class QuestionWords:
-    """What the question's words weigh in one collection.
+    """The weights of a question's words in one collection.
 
-    `weights` gives the inverse document frequency of every term that counts,
-    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)).
-    `all_weights` does so for its asking words, too. `rarity` is the sum of `weights` over the weight of an unseen term.
-    `codes` are its terms that are rare and distinctive.
+    `weights` holds the inverse document frequency of every term that counts:
+
+        idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
+
+    `all_weights` also includes the interrogative words. `rarity` is the sum of `weights` divided by the weight of an
+    unseen term. `codes` are the terms that are rare and distinctive.
     """
 
     weights: Mapping[str, float]
@@ -52,19 +54,22 @@ class QuestionWords:
 
     @property
     def shrinkage(self) -> float:
-        """From 0, nothing rare was asked, towards 1."""
+        """The factor for coverage, from 0 if the question has no rare term, approaching 1."""
         return self.rarity / (self.rarity + _RARITY_SHRINKAGE)
 
     def coverage(self, matched: Iterable[str]) -> float:
-        """The share of the question's weight in `matched`, 0 to 1."""
+        """Return the share of the question's weight that is in `matched`, 0 to 1."""
         return self._share(matched, self.weights)
 
     def exact(self, matched: Iterable[str]) -> float:
-        """The share of the codes' weight in `matched`, 0 to 1; 0 where the question has no codes."""
+        """Return the share of the codes' weight that is in `matched`, 0 to 1, or 0 if the question has no codes."""
         return self._share(self.codes.intersection(matched), self.codes)
 
     def names(self, matched: Collection[str]) -> bool:
-        """Whether the question has names such as ERR-4032, X200Pro or 20230415, and all of them are in `matched`."""
+        """Return whether the question has names and `matched` contains all of them.
+
+        Names are codes such as ERR-4032, X200Pro or 20230415.
+        """
         names = [code for code in self.codes if _is_name(code)]
         return bool(names) and all(name in matched for name in names)
 
@@ -74,10 +79,10 @@ class QuestionWords:
 
 
 def weigh(words: str, document_frequency: Mapping[str, int], chunk_count: int) -> QuestionWords:
-    """Weigh a question's words by how many of a collection's chunks hold each of them.
+    """Weigh a question's words by how many of a collection's chunks contain each of them.
 
-    In a small collection no word is common: that a document asks 怎么办, too, must not count as if it answered. So only
-    words weigh that say what the question is about, or all where none does.
+    No word is common in a small collection: a document that also contains 怎么办 must not count as if it were an
+    answer. So only words that say what the question is about have weight, or all of them if there are no such words.
     """
     all_weights = {
         term: math.log(1 + (chunk_count - frequency + 0.5) / (frequency + 0.5))
@@ -96,8 +101,8 @@ def weigh(words: str, document_frequency: Mapping[str, int], chunk_count: int) -
 
 
 def fuse(words: QuestionWords, result: SearchResult, scale: CosineScale) -> list[Candidate]:
-    """Every hit with its coverage and fused score, best first. Ties go to the earlier chunk."""
-    # A chunk without a vector must be neither favoured nor buried: it counts as the least similar of the candidates.
+    """Return every hit with its coverage and fused score, best first. Ties go to the earlier chunk."""
+    # A chunk without a vector must be neither favoured nor penalised: it counts as the least similar of the candidates.
     floor = min((hit.cosine for hit in result.hits if hit.cosine is not None), default=0.0)
     candidates: list[Candidate] = []
     for hit in result.hits:
@@ -110,14 +115,14 @@ def fuse(words: QuestionWords, result: SearchResult, scale: CosineScale) -> list
 
 
 def _is_distinctive(term: str) -> bool:
-    """A code or a long word, not a "hi" or a "2" that any text may hold."""
+    """Return whether a term is a code or a long word, unlike "hi" or "2", which any text may contain."""
     if any(character.isdigit() for character in term):
         return len(term) >= 3
     return len(term) >= 6
 
 
 def _is_name(code: str) -> bool:
-    """Too long to be in a text by chance, unlike a year, a size or a model that everybody talks about."""
+    """Return whether a code is too long to occur by chance, unlike a year, a size or a common model name."""
     digits = sum(character.isdigit() for character in code)
     joined = len(code) >= 8 and any(joiner in code for joiner in "@/_")
     return joined or (len(code) >= 6 and digits > 0) or (len(code) == 5 and digits >= 3 and code[0].isalpha())

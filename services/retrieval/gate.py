@@ -1,4 +1,4 @@
-"""What may be shown to a model or a person: the stage that nothing passes unproved."""
+"""The gate: the stage that decides what may be shown to a model or a person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,10 @@ from services.retrieval.models import Candidate, Verdict
 
 @dataclass(frozen=True, slots=True)
 class GateRules:
-    """What a candidate must reach. `min_vector_similarity` does not concern a chunk that has no vector."""
+    """The minimum values for a candidate.
+
+    `min_vector_similarity` does not apply to a chunk without a vector.
+    """
 
     min_vector_similarity: float
     min_rerank_score: float
@@ -16,9 +19,10 @@ class GateRules:
 
 
 def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
-    """Every candidate with its verdict, best first: by rerank score where there is one, then by fused score.
+    """Return every candidate with its verdict, best first: by rerank score if there is one, then by fused score.
 
-    Only APPROVED ones may go on. Below `min_qualified_count` of them none is, as the specification demands.
+    Only APPROVED candidates may be used. If fewer than `min_qualified_count` qualify, none is approved, as the
+    specification requires.
     """
     judged = [replace(candidate, verdict=_verdict(candidate, rules)) for candidate in candidates]
     if sum(candidate.verdict is Verdict.APPROVED for candidate in judged) < rules.min_qualified_count:
@@ -35,7 +39,7 @@ def _verdict(candidate: Candidate, rules: GateRules) -> Verdict:
     score, cosine = candidate.rerank_score, candidate.hit.cosine
     if score is None or not candidate.hit.chunk.text.strip():
         return Verdict.NOT_RERANKED
-    # Written so that a score that is no number does not pass.
+    # Written so that NaN does not pass.
     if not score >= rules.min_rerank_score:
         return Verdict.BELOW_SCORE
     if cosine is not None and not cosine >= rules.min_vector_similarity:

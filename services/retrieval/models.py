@@ -1,4 +1,4 @@
-"""What retrieval takes and gives: one type for each stage."""
+"""Inputs and outputs of retrieval: one type for each stage."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from services.index.models import Hit
 
 
 class RetrievalStatus(StrEnum):
-    """What became of a question. Only with USABLE are there references."""
+    """The outcome for a question. Only USABLE comes with references."""
 
     USABLE = "usable"
     LOW_CONFIDENCE = "low_confidence"
@@ -17,7 +17,7 @@ class RetrievalStatus(StrEnum):
 
 
 class Strictness(StrEnum):
-    """How sure the gate must be: somebody asked the bot, or the bot would speak up unasked."""
+    """How strict the gate is: whether somebody asked the bot, or the bot would answer without being asked."""
 
     ASKED = "asked"
     UNASKED = "unasked"
@@ -37,7 +37,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What somebody wrote, the message that he replied to, if any, and what he asked before in this conversation."""
+    """What a person wrote, the message they replied to, if any, and their previous question in this conversation."""
 
     text: str
     quoted: str = ""
@@ -45,10 +45,10 @@ class Question:
 
     @property
     def shown(self) -> str:
-        """Both, as the model and the history see them.
+        r"""The question and the quoted message, as the model and the history see them.
 
         >>> Question("这个怎么修", "ERR-4032").shown
-        '这个怎么修\\n（引用的消息：ERR-4032）'
+        '这个怎么修\n（引用的消息：ERR-4032）'
         """
         if not self.quoted:
             return self.text
@@ -60,8 +60,8 @@ class Candidate:
     """A recalled chunk on its way through the stages.
 
     `coverage` (0 to 1) is the share of the question's words, weighted by rarity, that the chunk contains. `fused`
-    orders candidates before reranking; its scale is that of the embedding model. `rerank_score` is None where the
-    reranker was not asked about the chunk. The rest of the product decides by `verdict` alone.
+    orders the candidates before reranking; its scale depends on the embedding model. `rerank_score` is None if the
+    chunk was not reranked. Only `verdict` decides what the rest of the product does with the chunk.
     """
 
     hit: Hit
@@ -73,10 +73,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An approved passage with its place: the only form in which documents reach a prompt, a citation or a reply.
+    """An approved passage with its location: the only form in which documents reach a prompt, a citation or a reply.
 
-    `number` counts from 1 in order of rank; `page` is None where unknown. The passage is the chunks `first_ordinal` to
-    `last_ordinal` of `build_id`, neighbours joined.
+    `number` counts from 1 in order of rank. `page` is None if it is unknown. The passage consists of the chunks
+    `first_ordinal` to `last_ordinal` of `build_id`, joined.
     """
 
     number: int
@@ -93,14 +93,14 @@ class Reference:
 
     @property
     def place(self) -> str:
-        """Where the passage stands, on one line: file, then page or heading path.
+        """The location of the passage, on one line: the file, then the page or the heading path.
 
         >>> Reference(1, 4, "手册.pdf", 1, 3, "", "…", 0.9).place
         '手册.pdf 第3页'
         >>> Reference(1, 4, "预算.xlsx", 1, 2, "人员", "…", 0.9).place
         '预算.xlsx · 人员'
         """
-        # A sheet is known by its name, which is its heading; nobody counts sheets.
+        # A sheet is identified by its name, which is its heading, and not by its number.
         is_sheet = bool(self.heading) and self.name.lower().endswith(".xlsx")
         if self.page is not None and not is_sheet:
             return f"{self.name} 第{self.page}页"
@@ -109,7 +109,10 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalMetrics:
-    """The specification's figures of one retrieval. Counts are of chunks; None where nothing was measured."""
+    """The metrics of one retrieval that the specification defines.
+
+    Counts are numbers of chunks. A value is None if nothing was measured.
+    """
 
     recall_count: int = 0
     rerank_count: int = 0
@@ -122,12 +125,12 @@ class RetrievalMetrics:
 class Retrieval:
     """The outcome for one question.
 
-    `references` passed the gate, best first. `nearest` names the documents that came closest, best first, for saying
-    what there is when nothing passed. `candidates` explain the decision, best first; their texts are for the person
-    who asks why and never for a prompt. `term_weights` gives the inverse document frequency of every term of the
-    question within this collection. `threshold` is the lowest rerank score that passed here. `expansions` are the
-    words that a second round searched besides the question's own. `chunk_count` is the size of the collection; 0 means
-    that there is no knowledge yet. `warning` is one Chinese sentence when only a part could be done, or empty.
+    `references` passed the gate, best first. `nearest` names the documents that came closest, best first, to tell the
+    user what there is when nothing passed. `candidates` explain the decision, best first; their texts are for the
+    person who asks for the reason, and never for a prompt. `term_weights` holds the inverse document frequency of every
+    term of the question in this collection. `threshold` is the lowest rerank score that passes. `expansions` are the
+    words that a second round searched in addition to the question's own. `chunk_count` is the size of the collection; 0
+    means that there is no knowledge yet. `warning` is one Chinese sentence if the retrieval was incomplete, or empty.
     """
 
     status: RetrievalStatus

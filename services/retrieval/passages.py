@@ -1,4 +1,7 @@
-"""From approved chunks to references: no passage twice, no document that drowns the others, whole sections."""
+"""Selection of the approved chunks and conversion to references.
+
+No passage is used twice, no document crowds out the others, and sections stay whole.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,19 +11,23 @@ from services.index.tokens import normalise
 from services.records.tables import DocumentRecord
 from services.retrieval.models import Candidate, Reference, Verdict
 
-# Character 5-grams shared by two texts over those of the shorter one; a copy with a changed word or date still counts.
+# Character 5-grams that two texts share, divided by those of the shorter one. A copy with a changed word or date still
+# counts.
 _SHINGLE_CHARS = 5
 _DUPLICATE_SHARE = 0.85
-# Longest run of characters by which consecutive chunks may overlap: half of the largest chunk.
+# The longest overlap of consecutive chunks: half of the largest chunk.
 _MAX_OVERLAP = 1_000
-# Fewer equal characters at an edge are chance: a full stop, a word.
+# Fewer equal characters at an edge are a coincidence, such as a full stop or a word.
 _MIN_OVERLAP = 6
 
 Place = tuple[str, int]
 
 
 def spread(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """The best `limit` for reranking, at most half of them from one document while others have any."""
+    """Return the best `limit` candidates for reranking.
+
+    At most half of them come from one document, as long as other documents have candidates.
+    """
     chosen: list[Candidate] = []
     rest: list[Candidate] = []
     taken: dict[str, int] = {}
@@ -32,7 +39,7 @@ def spread(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
 
 
 def select(judged: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """The same candidates, but of the approved ones only the best `limit`, and each near-duplicate once."""
+    """Return the same candidates, approving only the best `limit` of the approved ones and each near-duplicate once."""
     kept: list[frozenset[str]] = []
     selected: list[Candidate] = []
     for candidate in judged:
@@ -56,11 +63,10 @@ def join(
     documents: Mapping[str, DocumentRecord],
     max_chars: int,
 ) -> list[Reference]:
-    """References for approved chunks, best first, of at most `max_chars` characters in all.
+    """Return references for approved chunks, best first, with at most `max_chars` characters in total.
 
-    Approved neighbours become one reference. While there is room, the best ones are then completed by the chunks
-    before and after them that stand under the same heading on the same page; `around` holds these, by place of the
-    approved chunk.
+    Approved neighbours become one reference. While there is room, the best references are then extended by the chunks
+    before and after them that have the same heading and page. `around` holds these, by the place of the approved chunk.
     """
     spans = _spans(approved)
     chunks: dict[Place, IndexedChunk] = {(c.hit.chunk.build_id, c.hit.chunk.ordinal): c.hit.chunk for c in approved}
@@ -68,7 +74,7 @@ def join(
         for chunk in neighbours:
             chunks.setdefault((chunk.build_id, chunk.ordinal), chunk)
     texts = [_text(chunks, span) for span in spans]
-    # What does not fit is left out, the worst first; the best is never left out but cut.
+    # References that do not fit are dropped, worst first. The best one is never dropped, but it may be cut.
     while len(spans) > 1 and sum(map(len, texts)) > max_chars:
         spans.pop()
         texts.pop()
@@ -93,7 +99,7 @@ def join(
 def reference(
     number: int, document: DocumentRecord, first: IndexedChunk, text: str, score: float, last_ordinal: int
 ) -> Reference:
-    """A passage of a document that begins with the chunk `first`."""
+    """Return a reference for a passage of a document that begins with the chunk `first`."""
     page = first.metadata.get("page")
     return Reference(
         number=number,
@@ -111,7 +117,10 @@ def reference(
 
 
 def joined_text(chunks: Sequence[IndexedChunk]) -> str:
-    """The text of consecutive chunks without what the later ones repeat: their overlap, or their table's header."""
+    """Return the text of consecutive chunks without repetition.
+
+    What a later chunk repeats is its overlap with the chunk before it, or the header of its table.
+    """
     text = chunks[0].text
     for chunk in chunks[1:]:
         following = chunk.text
@@ -124,7 +133,10 @@ def joined_text(chunks: Sequence[IndexedChunk]) -> str:
 
 
 def _spans(approved: Sequence[Candidate]) -> list[tuple[str, int, int, float]]:
-    """(build, first ordinal, last ordinal, score) of runs of approved neighbours, in order of their best chunk."""
+    """Return the runs of approved neighbours, in order of their best chunk.
+
+    Each run is (build, first ordinal, last ordinal, score).
+    """
     score = {(c.hit.chunk.build_id, c.hit.chunk.ordinal): c.rerank_score or 0.0 for c in approved}
     spans: list[tuple[str, int, int, float]] = []
     seen: set[Place] = set()
@@ -144,7 +156,7 @@ def _spans(approved: Sequence[Candidate]) -> list[tuple[str, int, int, float]]:
 def _wider(
     span: tuple[str, int, int, float], chunks: Mapping[Place, IndexedChunk], taken: set[Place], *, before: bool
 ) -> tuple[str, int, int, float]:
-    """The span with the chunk before or after it, if that stands in the same section and in no other reference."""
+    """Extend a span by the chunk before or after it, if that chunk is in the same section and in no other reference."""
     build_id, first, last, score = span
     edge, ordinal = (first, first - 1) if before else (last, last + 1)
     neighbour = chunks.get((build_id, ordinal))
@@ -159,12 +171,12 @@ def _text(chunks: Mapping[Place, IndexedChunk], span: tuple[str, int, int, float
 
 
 def _same_section(one: IndexedChunk, other: IndexedChunk) -> bool:
-    # The citation names the page of the whole.
+    # The citation names one page and heading for the whole passage.
     return all(one.metadata.get(key) == other.metadata.get(key) for key in ("heading", "page"))
 
 
 def _overlap(text: str, following: str) -> int:
-    """The length of the longest beginning of `following` that ends `text`."""
+    """Return the length of the longest prefix of `following` that is a suffix of `text`."""
     for size in range(min(len(text), len(following), _MAX_OVERLAP), _MIN_OVERLAP - 1, -1):
         if text.endswith(following[:size]):
             return size
@@ -180,6 +192,6 @@ def _shingles(text: str) -> frozenset[str]:
 
 def _same(one: frozenset[str], other: frozenset[str]) -> bool:
     smaller = min(len(one), len(other))
-    # A short passage inside a long one says nothing that the long one does not; the reverse cannot be told apart here,
-    # so lengths must be alike.
+    # A short passage inside a long one adds nothing to it, but the long one may add much to the short one. This
+    # comparison cannot tell the two cases apart, so the lengths must be similar.
     return smaller / max(len(one), len(other)) > 0.5 and len(one & other) / smaller >= _DUPLICATE_SHARE

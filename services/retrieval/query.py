@@ -1,4 +1,4 @@
-"""From what somebody wrote in QQ to what is searched: the first stage."""
+"""Conversion of a QQ message to a search query: the first stage."""
 
 import re
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from services.retrieval.models import Question
 
-# A message longer than this is not a question but a paste; its beginning says what it is about.
+# A longer message is a paste, not a question; its beginning says what it is about.
 _MAX_CHARS = 1000
 _QUOTED_CHARS = 300
 
-# Placeholders of pictures, faces and voices as clients and forwarded logs write them.
+# Placeholders for pictures, faces and voice messages, as clients and forwarded logs write them.
 _PLACEHOLDER = re.compile(
     r"\[(?:图片|表情|动画表情|语音|视频|文件|链接|红包|CQ:[^\]]*|[^\[\]\s]{1,8}表情)\]|\[/?[\u4e00-\u9fff]{1,3}\]"
 )
-# Not within an address: license@frob.example.
+# Not inside an email address, such as license@frob.example.
 _AT = re.compile(r"(?<![A-Za-z0-9._-])(?:@\S{1,24}(?=\s|$)|@[^\s\u4e00-\u9fff]{1,24})")
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\U00002600-\U000027bf\U0001f1e6-\U0001f1ff\ufe0e\ufe0f\u200b-\u200d\u2060\u2b00-\u2bff]+"
@@ -34,7 +34,7 @@ _TRAILING = re.compile(
     rf"|有(?:大佬|人|谁)(?:知道|懂|会)吗)[!！?？~～。.]*$",
     re.IGNORECASE,
 )
-# Code, paths, error texts: whoever pastes them means them letter by letter.
+# Code, paths and error messages are pasted literally, so they must not be altered.
 _VERBATIM = re.compile(
     r"```.*?```|`[^`\n]+`|Traceback \(most recent call last\).*|(?m:^\s*(?:File \"|\w+(?:Error|Exception):).*$)",
     re.DOTALL,
@@ -43,20 +43,20 @@ _VERBATIM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched: the cleaned question."""
+    """A search query: the cleaned question."""
 
     text: str
 
     def with_words(self, words: Sequence[str]) -> "Query":
-        """The same question, asked with further words."""
+        """Return the same question with additional words."""
         return Query(f"{self.text}\n{' '.join(words)}")
 
 
 def build_query(question: Question) -> Query:
-    """Strip what QQ adds to a question; code and error text stay whole.
+    """Remove what QQ adds to a question. Code and error messages stay complete.
 
-    A quoted message is searched with the question: "这个怎么解决？" means nothing without it. When only noise was
-    written, the quoted message is the question; when there is none either, the message is searched as it stands.
+    A quoted message is searched with the question: "这个怎么解决？" means nothing without it. If the person wrote only
+    noise, the quoted message is the question. If there is no quoted message either, the original message is searched.
 
     >>> build_query(Question("@群知 大佬们求助😭 mmdeploy 怎么安装，谢谢大佬")).text
     'mmdeploy 怎么安装'
@@ -67,7 +67,10 @@ def build_query(question: Question) -> Query:
 
 
 def _clean(text: str) -> str:
-    """Only the ends of the prose lose courtesies: in the middle of a sentence the same words may carry its meaning."""
+    """Clean a text, removing polite phrases only at the ends of the prose.
+
+    Inside a sentence the same words may carry its meaning.
+    """
     verbatim = _VERBATIM.search(text)
     prose, code = (text[: verbatim.start()], text[verbatim.start() :]) if verbatim else (text, "")
     prose = _EMOJI.sub(" ", _AT.sub(" ", _PLACEHOLDER.sub(" ", prose))).strip()

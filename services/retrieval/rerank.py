@@ -1,4 +1,4 @@
-"""Scoring the best candidates against the question: the stage before the gate."""
+"""Reranking: scoring of the best candidates against the question, the stage before the gate."""
 
 import json
 import math
@@ -18,43 +18,49 @@ from services.retrieval.models import Candidate, Strictness
 
 COEFFICIENTS = Path(__file__).parent / "reranker.npz"
 
-# A candidate's logit below the best one's, for each unit of fused score: fitted listwise on CMRC (85 to 120).
+# How far a candidate's logit lies below the best candidate's, per unit of fused score: fitted listwise on CMRC (85 to
+# 120).
 _SLOPE = 100.0
-# Who writes a rare code means exactly it, however little the rest looks like a question: answered when asked, but not
-# unasked. In the labelled messages this lets through 1 of 1,155 more.
+# A person who writes a rare code means exactly that code, even if the rest does not look like a question. Such a
+# message is answered when the bot is asked, but not unasked. In the labelled messages this lets through 1 of 1,155
+# more.
 _NAMED = 0.6
-# No document answers =1+1 or ？！, which are like nothing that the models were trained on; a number may be an id.
+# No document answers =1+1 or ？！, and the models were not trained on anything like them. A number may be an id.
 _SAYS_SOMETHING = re.compile(r"[^\W\d_]|\d{4}")
-# Without vectors there is shrunk coverage alone: best F1 on CMRC and DRCD at 0.21 and about 900 chunks. In a tiny
-# collection no word is rare and the same coverage weighs less.
+# Without vectors the score is based on shrunk coverage alone: best F1 on CMRC and DRCD at 0.21 and about 900 chunks. In
+# a tiny collection no word is rare, so the same coverage weighs less.
 _COVERAGE_TINY, _COVERAGE_LARGE, _COVERAGE_UNIT = 0.10, 0.21, 0.03
-# The universal sentence encoder's fused scores, best thresholds measured at 10 and 1,000 chunks.
+# Fused scores of the universal sentence encoder: the best thresholds measured at 10 and 1,000 chunks.
 _FUSED_TINY, _FUSED_LARGE, _FUSED_UNIT = 0.44, 0.53, 0.03
 
 
 class Reranker(Protocol):
-    """Says how well each candidate answers the question, from 0 to 1.
+    """Interface of a reranker, which scores how well each candidate answers the question, from 0 to 1.
 
-    `thresholds` are the lowest scores that pass the gate when no setting says otherwise; `name` is for the status.
+    `thresholds` are the lowest scores that pass the gate unless a setting overrides them. `name` is shown in the
+    status.
     """
 
     @property
     def name(self) -> str:
-        """What scores."""
+        """The name of the reranker."""
         ...
 
     @property
     def thresholds(self) -> Mapping[Strictness, float]:
-        """Where the gate cuts."""
+        """The lowest score that passes the gate, by strictness."""
         ...
 
     async def scores(self, evidence: Evidence, candidates: Sequence[Candidate]) -> list[float]:
-        """One score for each of `candidates`, which are among the recalled ones. Raises `RerankError`."""
+        """Return one score for each of `candidates`, which are among the recalled ones.
+
+        Raise `RerankError` if the scores cannot be computed.
+        """
         ...
 
 
 class ServiceReranker:
-    """A rerank service: it judges text against text."""
+    """A reranker that uses a rerank service, which compares texts."""
 
     thresholds: Mapping[Strictness, float] = {Strictness.ASKED: 0.5, Strictness.UNASKED: 0.75}
 
@@ -63,24 +69,27 @@ class ServiceReranker:
         self.name = service.name
 
     async def scores(self, evidence: Evidence, candidates: Sequence[Candidate]) -> list[float]:
-        """The service's scores. Raises `RerankError`."""
+        """Return the scores of the service. Raise `RerankError` if it fails."""
         return await self._service.scores(evidence.text, [_passage(candidate) for candidate in candidates])
 
 
 def _passage(candidate: Candidate) -> str:
-    """What a service reads of a chunk: its place in the document tells what a bare passage is about."""
+    """Return the text of a chunk for the service, preceded by its context.
+
+    A passage alone may not say what it is about; its place in the document does.
+    """
     chunk = candidate.hit.chunk
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """The trained numbers of the embedded reranker.
+    """The trained parameters of the embedded reranker.
 
-    `landmarks` (m, 384) and `landmark_weights` (m,) make the message kind: how much a message's vector is like those
-    of questions rather than of chatter, by a Gaussian kernel of width `kernel`. `networks` are small networks of one
-    hidden layer over the standardised features and that kind: input (24, h), its bias (h,), output (h,), its bias ().
-    `provenance` says from what, by what and with what result they were trained.
+    `landmarks` (m, 384) and `landmark_weights` (m,) define the message kind: whether a message's vector is more similar
+    to those of questions or to those of chatter, by a Gaussian kernel of width `kernel`. `networks` are small networks
+    with one hidden layer over the standardised features and that kind: input (24, h), its bias (h,), output (h,), its
+    bias (). `provenance` records the training data, the program and the result.
     """
 
     kernel: float
@@ -93,12 +102,12 @@ class Coefficients:
     provenance: Mapping[str, Any]
 
     def kind(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The message kind of unit vectors of shape (n, 384): higher is more like a question, shape (n,)."""
+        """Return the message kind of unit vectors of shape (n, 384), shape (n,). Higher is more like a question."""
         kernel = np.exp(-self.kernel * (1.0 - vectors @ self.landmarks.T))
         return np.asarray(kernel @ self.landmark_weights, np.float64)
 
     def logit(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The log-odds that the collection answers the message, of features and kind, shape (n, 24)."""
+        """Return the log-odds that the collection answers the message, for features and kind of shape (n, 24)."""
         inputs = (features - self.mean) / self.scale
         outputs = [
             np.tanh(inputs @ hidden + bias) @ output + out_bias for hidden, bias, output, out_bias in self.networks
@@ -107,7 +116,10 @@ class Coefficients:
 
 
 def load_coefficients(path: Path = COEFFICIENTS) -> Coefficients:
-    """Read what `benchmarks.quality.train_reranker` wrote. Raises ValueError when it is for other features."""
+    """Read a file written by `benchmarks.quality.train_reranker`.
+
+    Raise `ValueError` if it was trained on other features.
+    """
     with np.load(path, allow_pickle=False) as file:
         provenance = json.loads(str(file["provenance"]))
         if tuple(provenance["features"]) != FEATURES:
@@ -129,15 +141,16 @@ def load_coefficients(path: Path = COEFFICIENTS) -> Coefficients:
 
 
 class EmbeddedReranker:
-    """The default: a calibrated model over cheap features, without a download.
+    """The default reranker: a calibrated model over cheap features that needs no download.
 
-    For e5 the score of the best candidate is the probability that the collection answers the message, by the trained
-    networks; another's is lower by as much as its fused score. For other embeddings, and when a question could not be
-    embedded, it is a logistic function of the measured threshold.
+    For e5, the score of the best candidate is the probability that the collection answers the message, computed by the
+    trained networks. The score of another candidate is lower in proportion to its fused score. For other embeddings,
+    and for a question that could not be embedded, the score is a logistic function of the distance to the measured
+    threshold.
     """
 
     name = "自带"
-    # Asked: best F1 on messages held out of training. Unasked: one wrong answer in ten or fewer there.
+    # ASKED: best F1 on messages held out of training. UNASKED: at most one wrong answer in ten on the same messages.
     thresholds: Mapping[Strictness, float] = {Strictness.ASKED: 0.5, Strictness.UNASKED: 0.8}
 
     def __init__(self, scale: CosineScale, coefficients: Coefficients) -> None:
@@ -145,7 +158,7 @@ class EmbeddedReranker:
         self._coefficients = coefficients
 
     async def scores(self, evidence: Evidence, candidates: Sequence[Candidate]) -> list[float]:
-        """Scores by arithmetic, well under a millisecond."""
+        """Return the scores. They are computed by arithmetic, in well under a millisecond."""
         if not _SAYS_SOMETHING.search(evidence.text):
             return [0.0] * len(candidates)
         if evidence.vector is None or evidence.topic is None or self._scale is CosineScale.UNKNOWN:
@@ -165,14 +178,17 @@ class EmbeddedReranker:
         ]
 
     def logit(self, evidence: Evidence) -> float:
-        """The log-odds that the collection answers the message. Only for e5 and with a question vector."""
+        """Return the log-odds that the collection answers the message, for e5 and a question with a vector only."""
         features = describe(evidence, self._coefficients.background)
         vector = np.asarray(evidence.vector, np.float32)[None]
         return float(self._coefficients.logit(np.append(features, self._coefficients.kind(vector))[None])[0])
 
 
 def _between(tiny: float, large: float, chunk_count: int) -> float:
-    """Rising with the logarithm of the collection's size, from 10 chunks to 1,000: the best of many scores higher."""
+    """Interpolate by the logarithm of the collection's size, from 10 to 1,000 chunks.
+
+    The best of many chunks has a higher score than the best of few.
+    """
     decades = min(2.0, max(0.0, math.log10(max(1, chunk_count) / 10)))
     return tiny + (large - tiny) * decades / 2
 

@@ -1,4 +1,4 @@
-"""The one way to search a knowledge base.
+"""The retriever, which is the only way to search a knowledge base.
 
 build_query ─► recall ─► fuse ─► rerank ─► gate ─► approved references
                  ▲                          │
@@ -41,8 +41,8 @@ from services.settings import RetrievalSettings
 log = logging.getLogger(__name__)
 
 _NEAREST = 3
-# A second round is worth its time only where the best candidate comes this near: not for greetings. On half-indexed
-# CMRC no other word ever lifted a score from below it over the gate.
+# A second round is worth its time only if the best candidate comes this close, so not for greetings. On half-indexed
+# CMRC, other words never raised a score from below this value to above the gate.
 _NEAR_MISS = 0.03
 _REACH = 1
 _NO_VECTORS = "资料的向量索引出错了，请管理员查看日志。"
@@ -51,7 +51,7 @@ _BY_WORDS = "这次只按字词查找。"
 
 @dataclass(frozen=True, slots=True)
 class _Recall:
-    """What the index found that the asked collection may show, with the documents it belongs to."""
+    """The part of the index's results that the collection may show, with the documents it belongs to."""
 
     result: SearchResult
     documents: Mapping[str, DocumentRecord]
@@ -62,7 +62,7 @@ class _Recall:
 
 
 class Retriever:
-    """Searches by meaning and by words, ranks, and lets through what the gate accepts."""
+    """Search by meaning and by words, with ranking and a gate."""
 
     def __init__(
         self,
@@ -91,12 +91,12 @@ class Retriever:
         expand: bool = True,
         times: StageTimes | None = None,
     ) -> Retrieval:
-        """The approved passages of one collection for a question, and why the others are not approved.
+        """Return the approved passages of one collection for a question, and why the others are not approved.
 
-        A short question that goes on with the previous one is asked together with it where it says too little alone.
-        When the embedding service or the vectors fail the search goes on by words alone and says so; when a rerank
-        service fails nothing is approved and the warning says so. `times` is given the time of each stage. Raises
-        `SearchIndexError`.
+        A short follow-up question that says too little alone is searched together with the previous question. If the
+        embedding service or the vectors fail, the search continues by words alone and the warning says so. If a rerank
+        service fails, nothing is approved and the warning says so. `times` records the time of each stage. Raise
+        `SearchIndexError` if the index fails.
         """
         times = times or StageTimes()
         query = build_query(question)
@@ -122,7 +122,7 @@ class Retriever:
         return replace(chosen, expansions=tuple(words))
 
     async def search(self, collection: str, words: str, limit: int) -> tuple[Reference, ...]:
-        """Passages for a look-up by hand, best first, whether or not the gate would let them into an answer."""
+        """Return passages for a manual search, best first, whether or not the gate would approve them for an answer."""
         query = build_query(Question(words))
         recall = await self._recall(collection, query, StageTimes())
         weights = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
@@ -140,7 +140,7 @@ class Retriever:
         )
 
     async def passage(self, collection: str, build_id: str, first_ordinal: int, last_ordinal: int) -> Reference | None:
-        """A passage that was cited before; None when its document is gone or has a newer version by now."""
+        """Return a passage that was cited earlier, or None if its document is gone or has a newer version."""
         documents = await self._records.visible(collection, {build_id})
         if build_id not in documents:
             return None
@@ -170,12 +170,12 @@ class Retriever:
             except SearchIndexError as error:
                 if vector is None:
                     raise
-                # Texts and words are stored apart from the vectors: what broke may be these alone.
+                # Texts and words are stored separately from the vectors, so possibly only the vectors are broken.
                 log.warning("searching %s by words alone: %s", collection, error)
                 result = await self._index.search(replace(request, vector=None))
                 vector, warning = None, f"{_NO_VECTORS}{_BY_WORDS}"
-        # The specification's source_scope_valid: a candidate that is not a visible build of this very collection does
-        # not exist, whatever the index says of it.
+        # The specification's source_scope_valid: a candidate that does not belong to a visible build of this collection
+        # is ignored, whatever the index says about it.
         documents = await self._records.visible(collection, {hit.chunk.build_id for hit in result.hits})
         hits = tuple(hit for hit in result.hits if hit.chunk.build_id in documents)
         return _Recall(replace(result, hits=hits), documents, set(hidden), vector, feedback, warning)
@@ -268,7 +268,7 @@ def _evidence(query: Query, words: QuestionWords, fused: Sequence[Candidate], re
 
 
 def _names(candidates: Sequence[Candidate], documents: Mapping[str, DocumentRecord]) -> tuple[str, ...]:
-    """Documents worth naming where none answers: a greeting comes near to none."""
+    """Return the documents worth naming when none answers the question. A greeting is close to none."""
     near = [item for item in candidates if (item.rerank_score or 0.0) >= _NEAR_MISS]
     return tuple(dict.fromkeys(documents[item.hit.chunk.build_id].name for item in near))[:_NEAREST]
 

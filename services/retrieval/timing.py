@@ -1,4 +1,4 @@
-"""How long the stages of one answer took."""
+"""Timing of the stages of one answer."""
 
 import time
 from collections.abc import Generator
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StageTime:
-    """One stage and its time in seconds, all its rounds together."""
+    """One stage and its total time in seconds over all rounds."""
 
     stage: str
     seconds: float
 
 
 class StageTimes:
-    """The times of one answer, as they come in. Stages may overlap."""
+    """The stage times of one answer, collected while it is made. Stages may overlap."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
 
     @contextmanager
     def measure(self, stage: str) -> Generator[None]:
-        """Add the time of the block to `stage`, also when the block fails."""
+        """Add the time of the block to `stage`, even if the block raises."""
         start = time.perf_counter()
         try:
             yield
@@ -31,5 +31,5 @@ class StageTimes:
 
     @property
     def taken(self) -> tuple[StageTime, ...]:
-        """What was measured so far, in the order in which the stages first ended."""
+        """The times measured so far, in the order in which the stages first ended."""
         return tuple(StageTime(stage, seconds) for stage, seconds in self._seconds.items())

@@ -1,11 +1,11 @@
-"""What the wording of a message alone tells, before anything is searched."""
+"""What the wording of a message says before anything is searched."""
 
 import re
 
 from services.index.tokens import normalise, query_terms
 
-# Of HuixiangDou's answerable messages 98 % ask by one of these, of the reading questions all. Who only mentions what a
-# document is about (我下周要去上海出差) did not ask.
+# 98 % of HuixiangDou's answerable messages, and all of the reading questions, contain one of these. A message that only
+# mentions the subject of a document (我下周要去上海出差) is not a question.
 _QUESTION = re.compile(
     r"[?？吗嘛么呢啥谁哪几咋]|怎样|如何|多[少久大长高远重快宽深]|为何|何[时处]|还是|([\u4e00-\u9fff])不\1"
     r"|[是能可会]否|有没有|可以不|行不|请问|请教|求助?|问[一下]|想问|想知道|不知道|帮忙|麻烦|告诉|介绍|推荐|讲讲|说说"
@@ -13,7 +13,7 @@ _QUESTION = re.compile(
     r"|\b(?:what|how|why|when|where|which|who|can|could|does|do|(?:is|are) there|any(?:one|body)|help|error|failed)\b",
     re.IGNORECASE,
 )
-# 谁去, 有人在吗, 借我用一下: of the people in the group, whom no document answers for.
+# 谁去, 有人在吗, 借我用一下: questions about the people in the group, which no document answers.
 _OF_PEOPLE = re.compile(
     r"谁(?:去|有|要|来(?!管|负责)|在|跟|和|能?帮|想|还|没|拿|看[到见]|捡|写|动|请假|家|的.{1,6}(?:没|在|掉|落|忘))|有谁"
     r"|有(?:没有)?人(?!知道|了解|懂|清楚|会|用过|遇到|碰到|试过|能(?:告诉|说|解释|讲))|借我|借一下|一起(?:去|玩|吃|拼|来|打|约|拍)|带我|帮我?(?:带|拿|取|占|看)"
@@ -22,7 +22,7 @@ _OF_PEOPLE = re.compile(
 _FOLLOWS = re.compile(r"\s*(?:那|还有|另外|它|他|她|这个|那个|这种|其中|上面|刚才)|.{1,12}呢[？?!！。\s]*$", re.DOTALL)
 _FOLLOW_UP_CHARS = 20
 _CONTENT_RUN = re.compile(r"[\u3400-\u9fff]+|[a-z0-9.]+")
-# Of every question in every collection; a document that holds them says nothing about anything.
+# Words of any question about any collection; a document that contains them is not more relevant for that.
 _ASKING = re.compile(
     r"[什啥]么?时候|为什么|什么时间|什么|怎么[办样着]?|怎样|如何|多少|多[久大长高远重快]|哪[里儿些个种年天位边]?|几[点个时]?|谁|为何|何[时处地]"
     r"|能不能|可不可以|可以|能否|是否|是不是|有没有|会不会|要不要|需不需要|请问|请教|告诉我?|我想|想问|想知道|知道|一下|有人|大家"
@@ -33,7 +33,7 @@ _ASKING = re.compile(
 
 
 def content_terms(text: str) -> frozenset[str]:
-    """Those of a question's terms that say what it is about.
+    """Return the terms of a question that say what it is about.
 
     >>> sorted(content_terms("E1042 是什么意思"))
     ['e1042', '意思']
@@ -43,7 +43,7 @@ def content_terms(text: str) -> frozenset[str]:
 
 
 def content_runs(normal: str) -> list[str]:
-    """What a normalised question is about, without the words that only ask.
+    """Return what a normalised question is about, without the words that only mark it as a question.
 
     >>> content_runs("宿舍什么时候熄灯呢")
     ['宿舍', '熄灯']
@@ -52,7 +52,7 @@ def content_runs(normal: str) -> list[str]:
 
 
 def asks_something(text: str) -> bool:
-    """Whether a text is worded as a question or a call for help. What only tells something is none.
+    """Return whether a text is worded as a question or a call for help, and not as a mere statement.
 
     >>> asks_something("住宿标准多少"), asks_something("装不上，报错了"), asks_something("我下周要去上海出差")
     (True, True, False)
@@ -61,7 +61,7 @@ def asks_something(text: str) -> bool:
 
 
 def asks_people(text: str) -> bool:
-    """Whether a text is worded as a question about those who read it.
+    """Return whether a text is worded as a question about its readers.
 
     >>> asks_people("晚上谁去自习"), asks_people("有人知道几点熄灯吗"), asks_people("报销单谁负责审批")
     (True, False, False)
@@ -70,7 +70,7 @@ def asks_people(text: str) -> bool:
 
 
 def follows_up(text: str) -> bool:
-    """Whether a short question goes on with the one before it and says little alone.
+    """Return whether a short question continues the one before it and says little alone.
 
     >>> follows_up("那周五呢"), follows_up("它多少钱"), follows_up("那谢谢了"), follows_up("住宿标准是多少")
     (True, True, False, False)

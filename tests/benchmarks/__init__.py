@@ -1,1 +1,1 @@
-"""Tests of the measuring programs."""
+"""Tests of the benchmarks."""

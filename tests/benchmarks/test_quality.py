@@ -1,4 +1,4 @@
-"""The quality programs on a small fixed slice: each runs, and no figure has fallen."""
+"""Tests of the quality programs on a small fixed slice: each of them runs, and no figure has fallen."""
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -35,7 +35,7 @@ needs_model = pytest.mark.skipif(not _has_model(), reason="no wheel with the emb
 
 @pytest.fixture(scope="module")
 def vectors(tmp_path_factory: pytest.TempPathFactory) -> Vectors:
-    """The embedded model, with a fresh cache for the module."""
+    """Return the embedded model, with an empty cache for the module."""
     return Vectors(tmp_path_factory.mktemp("vectors"))
 
 
@@ -47,7 +47,7 @@ MESSAGES = [
     *(Message(line, False) for line in read_lines("small_talk.txt")),
 ]
 
-# About two standard errors below what was measured when the coefficients were shipped.
+# About two standard errors below the figures measured when the coefficients were shipped.
 LEAST = {
     "rejection F1": 0.74,
     "half indexed F1, named by title": 0.90,

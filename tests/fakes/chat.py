@@ -1,4 +1,4 @@
-"""A chat model in this process: LangChain's own interface, with answers and failures that the test decides."""
+"""A chat model in this process with LangChain's own interface, whose answers and failures the test decides."""
 
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
@@ -19,10 +19,11 @@ Reply = Answer | Callable[[list[BaseMessage]], Answer | Awaitable[Answer]]
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Gives `script` in order, then `reply` for ever.
+    """A model that returns the items of `script` in order, and `reply` for every later call.
 
-    A reply is a text, a whole message, an exception to raise, or a function of the messages that gives one of these,
-    at once or awaited. A text ends with `finish_reason`; None leaves it out, as a connection that was cut does.
+    A reply is a text, a complete message, an exception to raise, or a function of the messages that returns one of
+    these, directly or as an awaitable. A text ends with `finish_reason`; None omits it, as an interrupted connection
+    does.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -42,7 +43,7 @@ class ScriptedChatModel(BaseChatModel):
         return "scripted"
 
     def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Runnable[Any, Any]:
-        """The reply read as JSON."""
+        """Return a runnable that parses the reply as JSON."""
         return self | PydanticOutputParser(pydantic_object=schema)
 
     def _generate(
@@ -75,5 +76,5 @@ class ScriptedChatModel(BaseChatModel):
 
 
 def chat_model(scripted: ScriptedChatModel, deadline_s: float = 10) -> ChatModel:
-    """The model as the product holds it."""
+    """Return the model in the product's wrapper."""
     return ChatModel(scripted, "scripted", deadline_s=deadline_s, structured_method="json_mode")

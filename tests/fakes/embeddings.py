@@ -1,4 +1,4 @@
-"""An embedding model without weights: texts that share pairs of characters are near each other."""
+"""An embedding model without weights: texts that share pairs of characters are close to each other."""
 
 import asyncio
 import math
@@ -15,7 +15,7 @@ DIMENSIONS = 128
 
 
 class BigramEmbeddings(Embeddings):
-    """Vectors of hashed terms. `fail` makes every call raise until it is set back."""
+    """Vectors of hashed terms. Every call raises while `fail` is set."""
 
     def __init__(self, before: Callable[[], None] = lambda: None) -> None:
         self.fail = False
@@ -23,11 +23,11 @@ class BigramEmbeddings(Embeddings):
         self._before = before
 
     def embed_query(self, text: str) -> list[float]:
-        """One unit vector."""
+        """Return a unit vector."""
         return self.embed_documents([text])[0]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """A unit vector for each text."""
+        """Return a unit vector for each text."""
         if self.fail:
             raise EmbeddingError("向量服务暂时连不上。")
         self._before()
@@ -35,17 +35,17 @@ class BigramEmbeddings(Embeddings):
         return [_vector(text) for text in texts]
 
     async def aembed_query(self, text: str) -> list[float]:
-        """As `embed_query`."""
+        """Return the same as `embed_query`."""
         return self.embed_query(text)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """As `embed_documents`, letting others run as the real ones do."""
+        """Return the same as `embed_documents`, giving way to other tasks as the real models do."""
         await asyncio.sleep(0)
         return self.embed_documents(texts)
 
 
 def bigram_model(fingerprint: str = "bigram", embeddings: BigramEmbeddings | None = None) -> EmbeddingModel:
-    """The model opened, under any fingerprint."""
+    """Return the opened model, with any fingerprint."""
 
     async def close() -> None:
         return None

@@ -1,4 +1,4 @@
-"""A search index in memory: honest brute force, for tests of everything that uses an index."""
+"""A search index in memory by brute force, for tests of everything that uses an index."""
 
 import math
 from collections import Counter
@@ -12,17 +12,17 @@ from services.index.models import Hit, IndexCount, IndexedChunk, SearchRequest, 
 from services.index.tokens import exact_terms, index_terms, normalise, query_terms
 from services.index.topic import topic_of
 
-# The constants of SQLite's bm25(), so that scores have the size that they have in the real index.
+# The constants of SQLite's bm25(), so that scores are as large as in the real index.
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
-# Exact terms of so few chunks are found whatever BM25 thinks; see `ranking.best_chunks`.
+# Exact terms of at most this many chunks are found regardless of BM25; see `ranking.best_chunks`.
 _RARE = 5
 
 
 class MemoryIndex:
-    """Implements `SearchIndex`. `fail` makes every call raise `SearchIndexError` until it is set back.
+    """An implementation of `SearchIndex`.
 
-    `fail_vectors` does so for searches by vector only.
+    Every call raises `SearchIndexError` while `fail` is set. `fail_vectors` affects only searches by vector.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class MemoryIndex:
     async def add(
         self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
     ) -> None:
-        """Store chunks, replacing those of the same id."""
+        """Store chunks, replacing those with the same id."""
         self._check()
         if not chunks:
             return
@@ -88,13 +88,13 @@ class MemoryIndex:
         return topic_of(request.vector, numpy.mean([vector for _, vector in stored.values()], axis=0))
 
     async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
-        """Chunks of a build with words and, unless `space` is empty, a vector."""
+        """Return the chunks of a build that have words and, unless `space` is empty, a vector."""
         self._check()
         words = {key for key, chunk in self._words.get(collection, {}).items() if chunk.build_id == build_id}
         return words & self._vectors.get((collection, space), {}).keys() if space else words
 
     async def chunks(self, collection: str, build_id: str, start: int = 0, limit: int = 20) -> list[IndexedChunk]:
-        """Chunks of a build by ordinal."""
+        """Return the chunks of a build by ordinal."""
         self._check()
         of_build = (chunk for chunk in self._words.get(collection, {}).values() if chunk.build_id == build_id)
         return sorted((chunk for chunk in of_build if chunk.ordinal >= start), key=lambda chunk: chunk.ordinal)[:limit]
@@ -102,7 +102,7 @@ class MemoryIndex:
     async def around(
         self, collection: str, places: Sequence[tuple[str, int]], reach: int
     ) -> dict[tuple[str, int], list[IndexedChunk]]:
-        """Neighbours by ordinal."""
+        """Return the neighbours by ordinal."""
         self._check()
         stored = sorted(self._words.get(collection, {}).values(), key=lambda chunk: chunk.ordinal)
         return {
@@ -113,7 +113,7 @@ class MemoryIndex:
         }
 
     async def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str] = ()) -> list[str]:
-        """The names that visible chunks define for names in the text, the longest name's first."""
+        """Return the names that visible chunks define for names in the text, those of the longest name first."""
         self._check()
         normal = normalise(text)
         seen: Counter[tuple[str, str]] = Counter()
@@ -130,7 +130,7 @@ class MemoryIndex:
         return list(found.values())[:limit]
 
     async def delete_build(self, collection: str, build_id: str) -> None:
-        """Remove a build from words and every space."""
+        """Remove a build from the words and from every space."""
         self._check()
         words = self._words.get(collection, {})
         for key in [key for key, chunk in words.items() if chunk.build_id == build_id]:
@@ -141,12 +141,12 @@ class MemoryIndex:
                     del stored[key]
 
     async def count(self, collection: str, space: str) -> IndexCount:
-        """Sizes of both parts."""
+        """Return the sizes of both parts."""
         self._check()
         return IndexCount(len(self._words.get(collection, {})), len(self._vectors.get((collection, space), {})))
 
     async def spaces(self, collection: str) -> set[str]:
-        """Spaces of a collection."""
+        """Return the spaces of a collection."""
         self._check()
         return {space for owner, space in self._vectors if owner == collection}
 
@@ -156,12 +156,12 @@ class MemoryIndex:
         self._vectors.pop((collection, space), None)
 
     async def collections(self) -> set[str]:
-        """All collections."""
+        """Return all collections."""
         self._check()
         return set(self._words) | {owner for owner, _ in self._vectors}
 
     async def close(self) -> None:
-        """Refuse every further call."""
+        """Reject every further call."""
         self._closed = True
 
     def _check(self) -> None:
@@ -176,7 +176,7 @@ def _terms(chunk: IndexedChunk) -> list[str]:
 
 
 def _bm25(counts: Mapping[str, Counter[str]], frequency: Mapping[str, int]) -> dict[str, float]:
-    """Okapi BM25 as SQLite's FTS5 has it; only chunks that share a term are in the result."""
+    """Return Okapi BM25 as in SQLite's FTS5, only for chunks that share a term with the question."""
     total = len(counts)
     average = sum(count.total() for count in counts.values()) / total if total else 1.0
     scores: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""A rerank service on loopback: one real HTTP server that speaks all four forms and fails in every way they can."""
+"""A rerank service on loopback: one real HTTP server with all four formats and every kind of failure."""
 
 import asyncio
 import json
@@ -22,18 +22,18 @@ _ENDLESS_BLOCK = b" " * 65536
 
 
 class Fault(StrEnum):
-    """What the server does instead of answering well."""
+    """What the server does instead of a correct answer."""
 
     NONE = "none"
     STATUS = "status"  # `status`, with the key repeated in the body
     REDIRECT = "redirect"
-    SLOW = "slow"  # the true answer, after `seconds`
+    SLOW = "slow"  # the correct answer, after `seconds`
     DRIBBLE = "dribble"  # a byte every 50 ms
     CUT = "cut"  # half of the body
-    DROPPED = "dropped"  # the connection ends before a response; `times` counts
-    MALFORMED = "malformed"  # no JSON
-    NESTED_DEEPLY = "nested deeply"  # JSON that no parser survives
-    WRONG = "wrong"  # JSON of something else
+    DROPPED = "dropped"  # the connection closes before a response; `times` counts
+    MALFORMED = "malformed"  # not JSON
+    NESTED_DEEPLY = "nested deeply"  # JSON that is too deep for any parser
+    WRONG = "wrong"  # JSON with other content
     EMPTY = "empty"  # an empty body
     NO_RESULTS = "no results"
     MISSING_INDEX = "missing index"  # one passage without a score
@@ -45,12 +45,12 @@ class Fault(StrEnum):
     SCORE_IS_TEXT = "score is text"
     LOGITS = "logits"
     ENDLESS = "endless"  # a body that never ends
-    PACKED = "packed"  # gzip, though nobody accepts it
+    PACKED = "packed"  # gzip, although the client does not accept it
 
 
 @dataclass
 class RerankServer:
-    """What it answers and what it was asked."""
+    """The requests that the server received, and how it answers."""
 
     address: str = ""
     fault: Fault = Fault.NONE
@@ -61,11 +61,11 @@ class RerankServer:
     headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
 
     def url(self, provider: str) -> str:
-        """The full address of a provider's form."""
+        """Return the full address of a provider's format."""
         return self.address + PATHS[provider]
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer one call as the fault demands."""
+        """Answer one call according to the fault."""
         asked = json.loads(await request.read())
         self.requests.append(asked)
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
@@ -124,7 +124,7 @@ class RerankServer:
         return response
 
     def _results(self, question: str, passages: list[str]) -> list[dict[str, Any]]:
-        """Best first, as all of them send it."""
+        """Return the results best first, as all of the services do."""
         results: list[dict[str, Any]] = [
             {"index": index, "relevance_score": relevance(question, passage)} for index, passage in enumerate(passages)
         ]
@@ -162,7 +162,7 @@ _RAW: Mapping[Fault, bytes] = {
 
 
 def _problem(asked: Mapping[str, Any], *, nested: bool, cohere: bool) -> str:
-    """What a strict service would refuse in a request."""
+    """Return what a strict service would reject in a request."""
     source, wanted = (asked.get("input", {}), asked.get("parameters", {})) if nested else (asked, asked)
     if not asked.get("model") or not source.get("query") or not source.get("documents"):
         return "model, query and documents are required"
@@ -174,13 +174,13 @@ def _problem(asked: Mapping[str, Any], *, nested: bool, cohere: bool) -> str:
 
 
 def relevance(question: str, passage: str) -> float:
-    """The share of the question's characters that the passage has."""
+    """Return the share of the question's characters that the passage contains."""
     return len(set(question) & set(passage)) / len(set(question))
 
 
 @asynccontextmanager
 async def running_rerank_server() -> AsyncGenerator[RerankServer]:
-    """The server on a free port; gone at the end."""
+    """Run the server on a free port."""
     server = RerankServer()
     application = web.Application()
     for path in {*PATHS.values(), COMPATIBLE_PATH}:

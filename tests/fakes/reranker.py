@@ -1,4 +1,4 @@
-"""A reranker whose scores the test decides, on the real interface."""
+"""A reranker with the real interface, whose scores the test decides."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,9 +8,9 @@ from services.retrieval.models import Candidate, Strictness
 
 
 class ScriptedReranker:
-    """Scores a passage as `given` has it by its text, else by the share of the question's words that it holds.
+    """A reranker that scores a passage by `given`, or else by the share of the question's words that it contains.
 
-    `fail` makes every call raise until it is set back.
+    `given` maps texts to scores. Every call raises while `fail` is set.
     """
 
     name = "scripted"
@@ -21,7 +21,7 @@ class ScriptedReranker:
         self.given = dict(given or {})
 
     async def scores(self, evidence: Evidence, candidates: Sequence[Candidate]) -> list[float]:
-        """One score for each candidate."""
+        """Return one score for each candidate."""
         if self.fail:
             raise RerankError("重排服务暂时连不上，请稍后再试。")
         asked = len(evidence.words.all_weights) or 1

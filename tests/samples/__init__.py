@@ -1,1 +1,1 @@
-"""Sample files, made when a test needs them."""
+"""Sample files that are generated when a test needs them."""

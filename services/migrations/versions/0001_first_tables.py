@@ -1,4 +1,4 @@
-"""The first tables."""
+"""Create the first tables."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Create everything."""
+    """Create all tables."""
     op.create_table(
         "collections",
         sa.Column("name", sa.String(64), primary_key=True),

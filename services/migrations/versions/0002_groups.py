@@ -1,4 +1,4 @@
-"""What groups chose, what was answered unasked, and feedback on the gate."""
+"""Add group settings, unasked answers, and feedback on the gate."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Every group starts with the bot speaking only when asked."""
+    """Create the tables. Every group starts with unasked answers switched off."""
     op.create_table(
         "groups",
         sa.Column("group_id", sa.BigInteger, primary_key=True, autoincrement=False),

@@ -1,4 +1,4 @@
-"""Which passages an answer cited."""
+"""Add the passages that an answer cited."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,5 +8,5 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Earlier turns cite nothing that could still be looked up."""
+    """Add the column. Earlier turns have no sources that could still be looked up."""
     op.add_column("turns", sa.Column("sources", sa.JSON))

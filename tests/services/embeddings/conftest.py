@@ -1,4 +1,4 @@
-"""The weights and one conversion, shared by all tests."""
+"""Fixtures with the weights and one conversion, shared by all tests."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def weights() -> Weights:
 
 @pytest.fixture(scope="session")
 def data_dir(weights: Weights, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory that holds a converted model."""
+    """Return a data directory that holds a converted model."""
     folder = tmp_path_factory.mktemp("data")
     quantized_model(weights, folder)
     return folder

@@ -1,4 +1,4 @@
-"""Encoders whose vectors tell what happened in the child process."""
+"""Encoders whose vectors show what happened in the child process."""
 
 import os
 import time
@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 
 class ProcessEncoder:
-    """Vectors (process id, niceness). The text "sleep" takes half a second, "die" ends the process, "fail" raises."""
+    """An encoder that returns the vectors (process id, niceness).
+
+    The text "sleep" takes half a second, "die" ends the process, and "fail" raises.
+    """
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.embed_passages(texts)

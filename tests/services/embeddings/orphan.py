@@ -1,4 +1,4 @@
-"""A process that prints the id of its embedding process and then keeps that at work: the test kills it."""
+"""Program that prints the id of its embedding process and then keeps that process busy, until the test kills it."""
 
 import asyncio
 

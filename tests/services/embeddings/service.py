@@ -15,7 +15,10 @@ import numpy as np
 
 @dataclass
 class EmbeddingService:
-    """What the service answers and what it was asked. `behaviour`: ok, error, slow, html, short, ragged or zeros."""
+    """The requests that the service received, and how it answers.
+
+    `behaviour` is one of ok, error, slow, html, short, ragged and zeros.
+    """
 
     behaviour: str = "ok"
     requests: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -64,10 +67,10 @@ def running_service(behaviour: str = "ok") -> Generator[EmbeddingService]:
             try:
                 self.wfile.write(content)
             except (BrokenPipeError, ConnectionResetError):
-                return  # the client's timeout passed
+                return  # the client has timed out
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Keep the test's output clean."""
+            """Keep the output of the test clean."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)

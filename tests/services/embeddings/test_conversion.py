@@ -1,4 +1,4 @@
-"""The converted model in the data directory."""
+"""Tests of the converted model in the data directory."""
 
 from collections.abc import Callable
 from pathlib import Path

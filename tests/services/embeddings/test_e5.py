@@ -1,4 +1,4 @@
-"""The embedded model against fp32 and against the wheel's own engine."""
+"""Tests of the embedded model against fp32 and against the wheel's own engine."""
 
 import random
 
@@ -27,7 +27,7 @@ _HOSTILE = ["", " ", "\n\t", "\0", "a\0b", "\ud800", "好\udfff的", "a" * 20_00
 
 
 def _fp32(weights: Weights, texts: list[str], prefix: str) -> NDArray[np.float32]:
-    """The same windows and means of the same characters, by the graph in fp32."""
+    """Return the same windows and means of the same characters, computed by the fp32 graph."""
     tokenizer = E5Tokenizer(weights.vocabulary())
     table = weights.blocks("emb.word", 384)
     session = onnxruntime.InferenceSession(transformer(weights).SerializeToString(), providers=["CPUExecutionProvider"])
@@ -52,7 +52,7 @@ def test_prose_is_close_to_fp32(weights: Weights, e5: E5) -> None:
 def test_any_text_is_close_to_fp32(weights: Weights, e5: E5) -> None:
     texts = [text[:200] for text in varied_texts(101, seed=3)]
     cosines = (e5.embed_passages(texts) * _fp32(weights, texts, "passage: ")).sum(axis=1)
-    # Texts of random characters the model does not know have been seen at 0.9939; the bound for prose is above.
+    # Texts of random characters unknown to the model have reached 0.9939; the bound for prose is the one above.
     assert cosines.min() >= 0.99
     assert np.quantile(cosines, 0.05) >= 0.995
     assert cosines.mean() >= 0.998

@@ -1,4 +1,4 @@
-"""The client of an OpenAI-compatible service, against a real server."""
+"""Tests of the client of an OpenAI-compatible service, against a real server."""
 
 import re
 

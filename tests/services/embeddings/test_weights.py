@@ -1,4 +1,4 @@
-"""The reader of the weights file."""
+"""Tests of the reader of the weights file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The child process: priority, order, deaths on both sides, and the event loop meanwhile."""
+"""Tests of the child process: its priority, order, death on either side, and the event loop meanwhile."""
 
 import asyncio
 import functools

@@ -1,4 +1,4 @@
-"""Varied texts, the same on every run."""
+"""Varied texts that are the same on every run."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -93,7 +93,10 @@ _RARE_RANGES = (
 
 
 def varied_texts(count: int, seed: int = 20261101) -> list[str]:
-    """Texts of ten kinds in turn, mostly under 500 characters; the last of each hundred is a long run."""
+    """Return texts of ten kinds in turn, mostly under 500 characters.
+
+    The last of every hundred texts is one long repetition.
+    """
     generator = random.Random(seed)
     return [text for text, _ in zip(_stream(generator), range(count), strict=False)]
 
@@ -119,7 +122,7 @@ def _stream(generator: random.Random) -> Iterator[str]:
             yield run * generator.randint(50, 250)
         else:
             text = kinds[number % len(kinds)](generator)
-            # Lone surrogates come from the ranges above by chance only outside them; the wheel takes none.
+            # The wheel accepts no lone surrogates. The ranges above contain none; this removes any other.
             yield text.encode("utf-8", "ignore").decode()
 
 

@@ -1,10 +1,10 @@
-"""The wheel's own C engine, asked in a process of its own.
+"""The wheel's own C engine, run in a separate process.
 
     python wheel.py embed|tokens < texts.json > vectors.npy
 
-`embed` gives the engine's vectors of passages. `tokens` proves tokenizations: the engine does not tell its token ids,
-so it is loaded with an image of its model that has no transformer layers and random positions. What it then gives is
-a sum over tokens of layernorm(word[id] + position): a fingerprint that differs if any id, or any order, does.
+`embed` returns the engine's vectors of passages. `tokens` verifies tokenizations: the engine does not reveal its token
+ids, so it is loaded with an image of its model that has no transformer layers and random positions. It then returns a
+sum over tokens of layernorm(word[id] + position): a fingerprint that differs if any id, or the order, differs.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ _LAYERS_AT = 12
 
 
 def wheel_vectors(mode: str, texts: list[str], weights: Weights) -> NDArray[np.float32]:
-    """Vectors of shape (texts, 384) from the C engine, one thread."""
+    """Return vectors of shape (texts, 384) from the C engine, on one thread."""
     with tempfile.TemporaryDirectory() as folder:
         request, answer, image = (Path(folder) / name for name in ("texts.json", "vectors.npy", "image.bin"))
         request.write_text(json.dumps(texts), "utf-8")
@@ -44,7 +44,7 @@ def wheel_vectors(mode: str, texts: list[str], weights: Weights) -> NDArray[np.f
 
 
 def random_positions(weights: Weights) -> NDArray[np.float32]:
-    """The positions that the image for `tokens` holds, shape (512, 384)."""
+    """Return the positions that the image for `tokens` contains, shape (512, 384)."""
     shape = (weights.sizes.positions, weights.sizes.hidden)
     return np.random.default_rng(7).normal(0, 0.1, shape).astype(np.float32)
 

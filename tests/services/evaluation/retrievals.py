@@ -1,4 +1,4 @@
-"""Retrievals as the real retriever gives them, by hand, and one that gives them out by question."""
+"""Retrievals as the real retriever returns them, built by hand, and a retriever that returns them by question."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,7 +27,7 @@ def candidate(
     verdict: Verdict = Verdict.APPROVED,
     matched: Sequence[str] = ("差旅",),
 ) -> Candidate:
-    """One candidate with the metadata that the index keeps."""
+    """Return a candidate with the metadata that the index keeps."""
     metadata = {"file": file, "page": page, "heading": heading, "ordinal": 0}
     chunk = IndexedChunk(chunk_id=f"{file}{text}", build_id=file, ordinal=0, text=text, metadata=metadata)
     return Candidate(Hit(chunk, cosine, 1.0, frozenset(matched)), coverage, 0.9, score, verdict)
@@ -36,7 +36,7 @@ def candidate(
 def retrieval(
     *candidates: Candidate, status: RetrievalStatus | None = None, warning: str = "", expansions: Sequence[str] = ()
 ) -> Retrieval:
-    """What follows from candidates with their verdicts, threshold 0.50."""
+    """Return the retrieval that follows from candidates with their verdicts, with the threshold 0.50."""
     approved = [item for item in candidates if item.verdict is Verdict.APPROVED]
     if status is None:
         low = RetrievalStatus.LOW_CONFIDENCE if candidates else RetrievalStatus.NO_RECALL
@@ -60,7 +60,7 @@ def retrieval(
 
 
 class ScriptedRetriever:
-    """Retrieves as `answer` says, which may raise."""
+    """A retriever that returns or raises what `answer` does."""
 
     def __init__(self, answer: Callable[[str], Retrieval]) -> None:
         self._answer = answer
@@ -74,7 +74,7 @@ class ScriptedRetriever:
         strictness: Strictness = Strictness.ASKED,
         expand: bool = True,
     ) -> Retrieval:
-        """The scripted outcome."""
+        """Return the scripted outcome."""
         assert strictness is Strictness.ASKED
         assert expand
         self.asked.append((collection, question))

@@ -1,4 +1,4 @@
-"""Test sets as people make them: any encoding, with and without a header, and what cannot be one."""
+"""Tests of test sets as people write them: any encoding, with and without a header, and invalid files."""
 
 import time
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_exactly_so_many_are_taken(path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        # Canonical ordering of combining marks takes quadratic time, rows and quotes may be many or never end.
+        # Canonical ordering of combining marks takes quadratic time; rows may be many, and quotes may never end.
         "问题\n甲" + "\u0316\u0301" * (MAX_BYTES // 5),
         "问题\n" + "," * (MAX_BYTES - 100),
         "问题\n" + '"' * (MAX_BYTES - 100),

@@ -1,4 +1,4 @@
-"""Running a test set: in order, with pauses, through failures; and the figures of what came out."""
+"""Tests of running a test set, in order, with pauses and through failures, and of the resulting figures."""
 
 import math
 
@@ -26,11 +26,11 @@ def answer(text: str) -> Retrieval:
 
 
 async def no_pause(_seconds: float) -> None:
-    """Take no time."""
+    """Return at once."""
 
 
 async def no_progress(_count: int) -> None:
-    """Nobody listens."""
+    """Ignore the progress."""
 
 
 async def test_questions_go_one_by_one_and_in_order() -> None:
@@ -54,7 +54,7 @@ async def test_questions_go_one_by_one_and_in_order() -> None:
         "",
     ]
     assert (evaluation.answered, evaluation.silent, evaluation.failed) == (2, 1, 2)
-    # The texts of all candidates are not kept, the one that decided is.
+    # Only the candidate that decided is kept, without the texts of all others.
     assert [len(outcome.retrieval.candidates) for outcome in evaluation.outcomes if outcome.retrieval] == [1, 1, 1, 1]
 
 
@@ -70,7 +70,7 @@ async def test_progress_is_told_every_thirty_seconds() -> None:
 
     samples = [Sample("答")] * 33
     await evaluate(retriever, "c", samples, progress, pause=pause, clock=lambda: seconds[0])
-    # After the last one comes the result itself.
+    # After the last question the result itself is reported.
     assert told == [9, 17, 25]
 
 
@@ -132,7 +132,7 @@ def test_the_figures_are_the_definitions(rows: list[tuple[Retrieval | None, bool
     else:
         assert not f1
     assert len(evaluation.wrong) == sum(found is not expected for found, expected in pairs)
-    # Speaking up wrongly comes before staying silent.
+    # Wrong answers come before wrong silence.
     assert [outcome.answered for outcome in evaluation.wrong] == sorted(
         (outcome.answered for outcome in evaluation.wrong), key=lambda value: not value
     )

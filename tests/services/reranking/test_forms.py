@@ -1,4 +1,4 @@
-"""The four ways of asking, and answers of any kind: a list of scores, or ValueError, and nothing else."""
+"""Tests of the four request formats, and of arbitrary answers: the result is a list of scores or a `ValueError`."""
 
 import json
 import math

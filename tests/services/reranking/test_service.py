@@ -1,4 +1,4 @@
-"""The client against a real server on loopback: all four forms, every fault, and nothing that leaks."""
+"""Tests of the client against a real server on loopback: all four formats, every fault, and no leaks."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ def service(
 
 
 async def failure(client: RerankService) -> RerankError:
-    """The error of one call, which never says the key."""
+    """Return the error of one call, which must not contain the key."""
     with pytest.raises(RerankError) as caught:
         await client.scores(QUESTION, PASSAGES)
     await client.aclose()
@@ -53,7 +53,7 @@ async def test_scores_in_the_order_of_the_passages(server: RerankServer, provide
     expected = [relevance(QUESTION, passage) for passage in PASSAGES]
     assert len(set(expected)) > 2
     assert await client.scores(QUESTION, PASSAGES) == expected
-    # The same connection again; and nothing to score asks nobody.
+    # The connection is reused, and nothing is sent if there is nothing to score.
     assert await client.scores(QUESTION, PASSAGES[:1]) == expected[:1]
     assert await client.scores(QUESTION, []) == []
     assert len(server.requests) == 2

@@ -1,4 +1,4 @@
-"""Hits and candidates made by hand."""
+"""Hits and candidates built by hand."""
 
 from services.index.models import Hit, IndexedChunk
 from services.retrieval.models import Candidate, Verdict
@@ -15,7 +15,7 @@ def hit(
     context: str = "",
     heading: str = "",
 ) -> Hit:
-    """A hit of the chunk `name`."""
+    """Return a hit for the chunk `name`."""
     chunk = IndexedChunk(name, build, ordinal, text or name, context, {"heading": heading})
     return Hit(chunk, cosine, None, matched)
 
@@ -32,6 +32,6 @@ def candidate(
     text: str = "",
     heading: str = "",
 ) -> Candidate:
-    """A candidate of the chunk `name`."""
+    """Return a candidate for the chunk `name`."""
     found = hit(name, cosine, build=build, ordinal=ordinal, text=text, heading=heading)
     return Candidate(found, 0.5, fused, rerank_score, verdict)

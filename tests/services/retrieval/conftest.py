@@ -1,4 +1,4 @@
-"""The library that tests of retrieval and of everything above it search."""
+"""Fixtures with the library that tests of retrieval, and of everything above it, search."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

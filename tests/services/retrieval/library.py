@@ -21,7 +21,7 @@ from tests.fakes.index import MemoryIndex
 
 @dataclass
 class Library:
-    """Records, index and embedding, and the retriever on them."""
+    """Records, index and embedding, with a retriever that uses them."""
 
     database: Database
     embeddings: BigramEmbeddings = field(default_factory=BigramEmbeddings)
@@ -29,22 +29,22 @@ class Library:
 
     @property
     def records(self) -> DocumentRecords:
-        """The documents."""
+        """The records of the documents."""
         return DocumentRecords(self.database)
 
     @property
     def feedback(self) -> GateFeedbackRecords:
-        """What people said of answers."""
+        """The records of the feedback on answers."""
         return GateFeedbackRecords(self.database)
 
     @property
     def model(self) -> EmbeddingModel:
-        """The embedding model, opened."""
+        """The opened embedding model."""
         return bigram_model(embeddings=self.embeddings)
 
     @property
     def retriever(self) -> Retriever:
-        """A retriever as the container makes it."""
+        """A retriever as the container creates it."""
         return self.retriever_with()
 
     def retriever_with(
@@ -56,7 +56,7 @@ class Library:
         fast_model: ChatModel | None = None,
         settings: RetrievalSettings | None = None,
     ) -> Retriever:
-        """The same with one part exchanged."""
+        """Return such a retriever with some parts replaced."""
         index, model = index or self.index, model or self.model
         return Retriever(
             self.records,
@@ -70,7 +70,7 @@ class Library:
 
     @staticmethod
     def build_id(collection: str, name: str, passages: Sequence[str]) -> str:
-        """The build that `add` makes of these passages."""
+        """Return the id of the build that `add` creates for these passages."""
         return f"{collection}-{name}-{abs(hash(tuple(passages)))}"[-64:]
 
     async def add(
@@ -84,7 +84,7 @@ class Library:
         page: int = 0,
         heading: str = "",
     ) -> DocumentRecord:
-        """Put a document of these passages into a collection; without `visible` it stays a build under way."""
+        """Put a document with these passages into a collection. Without `visible`, its build is not published."""
         build = self.build_id(collection, name, passages)
         new = NewDocument(collection, name, "txt", 1, build[-64:], f"{build}.txt"[-64:], 1, 2, now())
         document = (await self.records.register(new)).document

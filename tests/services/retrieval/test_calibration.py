@@ -1,4 +1,4 @@
-"""Calibration: opinions move the gate their way, never out of bounds."""
+"""Tests of calibration: opinions move the gate in their direction, and never out of bounds."""
 
 from datetime import UTC, datetime
 

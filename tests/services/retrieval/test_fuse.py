@@ -1,4 +1,4 @@
-"""Fusion, checked against the formula written out by hand; neither channel buries the other's finds."""
+"""Tests of fusion against the formula written out by hand; neither channel hides the results of the other."""
 
 import math
 
@@ -30,7 +30,7 @@ def test_the_score_is_the_formula(scale: CosineScale, weight: float) -> None:
     w = {term: math.log(1 + (1000 - df + 0.5) / (df + 0.5)) for term, df in frequency.items()}
     coverage = (sum(w.values()) - w["流程"]) / sum(w.values())
     m = sum(w.values()) / math.log(1 + 1000.5 / 0.5)
-    # "err" alone is too short and too common to be a code; all codes of the question are there.
+    # "err" alone is too short and too common to be a code; all codes of the question are present.
     assert candidate.coverage == pytest.approx(coverage)
     assert candidate.fused == pytest.approx(0.8 + weight * coverage * m / (m + 3) + 0.06)
 

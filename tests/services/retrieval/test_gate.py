@@ -1,4 +1,4 @@
-"""The gate: nothing passes that has not reached every bound."""
+"""Tests of the gate: only candidates that reach every bound pass."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Passages: spread over documents, each once, joined where they belong together."""
+"""Tests of passages: spread over documents, each used once, joined where they belong together."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Queries: QQ's noise goes, code and meaning stay."""
+"""Tests of queries: the noise of QQ is removed, code and meaning are kept."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The embedded reranker: shipped coefficients that fit the code, calibrated scores, sane fall-backs."""
+"""Tests of the embedded reranker: coefficients that match the code, calibrated scores, sensible fallbacks."""
 
 from dataclasses import replace
 from pathlib import Path

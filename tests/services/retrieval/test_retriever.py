@@ -1,4 +1,4 @@
-"""Retrieval: from the asked collection only, visible passages only, by words alone when it must, silent when unsure."""
+"""Tests of retrieval: only visible passages of the asked collection, by words alone if necessary, none if unsure."""
 
 import itertools
 import random
@@ -24,7 +24,7 @@ _number = itertools.count()
 
 
 async def ask(library: Library, text: str, collection: str = GROUP) -> Retrieval:
-    """As a person asks."""
+    """Retrieve as for a person's question."""
     return await library.retriever.retrieve(collection, Question(text))
 
 
@@ -36,7 +36,7 @@ async def test_the_right_passage_comes_first_with_its_place(library: Library) ->
     assert found.warning == ""
     best = found.references[0]
     assert (best.number, best.document_number, best.name, best.version) == (1, 1, "差旅制度.pdf", 1)
-    # Neighbours on one page are one passage.
+    # Neighbours on one page form one passage.
     assert (best.text, best.place) == ("\n".join(TRAVEL), "差旅制度.pdf 第3页")
     assert [reference.number for reference in found.references] == list(range(1, len(found.references) + 1))
     assert found.nearest[0] == "差旅制度.pdf"
@@ -252,14 +252,14 @@ async def test_looking_up_shows_what_shares_a_word(library: Library) -> None:
 
 
 class LyingIndex(MemoryIndex):
-    """Gives any hits at all: what was deleted, hidden, or belongs to others."""
+    """An index that returns any given hits, including deleted, hidden and other groups' chunks."""
 
     def __init__(self, hits: Sequence[Hit]) -> None:
         super().__init__()
         self.hits = tuple(hits)
 
     async def search(self, request: SearchRequest) -> SearchResult:
-        """The given hits."""
+        """Return the given hits."""
         return SearchResult(self.hits, {"住宿": 1}, 100)
 
 

@@ -1,4 +1,4 @@
-"""Times of stages."""
+"""Tests of stage times."""
 
 import pytest
 

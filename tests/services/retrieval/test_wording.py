@@ -1,4 +1,4 @@
-"""Wordings of messages as people write them."""
+"""Tests of the wordings of messages as people write them."""
 
 import doctest
 
