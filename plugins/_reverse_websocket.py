@@ -1,19 +1,33 @@
 """The entrance of QQ clients: OneBot v11 over the reverse WebSocket and nothing else."""
 
 import re
+from typing import Any
 
 from nonebot import logger
-from nonebot.adapters.onebot.v11 import Adapter
+from nonebot.adapters import Bot as AnyBot
+from nonebot.adapters.onebot.v11 import (
+    Adapter,
+    Event,
+    GroupMessageEvent,
+    MetaEvent,
+    NoticeEvent,
+    NotifyEvent,
+    PrivateMessageEvent,
+    RequestEvent,
+)
 from nonebot.drivers import URL, Driver, WebSocket, WebSocketServerSetup
 from starlette.datastructures import Headers
 
 from plugins import _entrance
+from plugins._own_accounts import own_accounts
 
 # Clients are configured with any of these.
 PATHS = ("/onebot/v11/", "/onebot/v11/ws", "/onebot/v11/ws/")
 # As QQ numbers are written; the longest have 12 digits with the local page.
 _SELF_ID = re.compile(r"[1-9][0-9]{0,19}")
 _POLICY_VIOLATION = 1008
+# Notices that the adapter has no class for, and files without `busid`, which it does not take for files.
+_NOTICES = frozenset({"group_upload", "offline_file", "group_msg_emoji_like", "reaction"})
 
 
 class ReverseWebSocketAdapter(Adapter):
@@ -30,6 +44,25 @@ class ReverseWebSocketAdapter(Adapter):
         for path in PATHS:
             self.setup_websocket_server(WebSocketServerSetup(URL(path), f"OneBot V11 {path}", self._handle_ws))
         self.driver.on_shutdown(self._stop)
+
+    def bot_connect(self, bot: AnyBot) -> None:
+        """Announce an account, which from now on is known as one of ours."""
+        own_accounts.add(bot.self_id)
+        super().bot_connect(bot)
+
+    @classmethod
+    def json_to_event(cls, json_data: Any) -> Event | None:
+        """Return the event in a frame, None for the answer to a call and for kinds of events that the bot ignores.
+
+        The adapter makes some general event of a kind that it does not know, and handlers of messages would take a
+        guild's message for a private one.
+        """
+        event = super().json_to_event(json_data)
+        if event is None or _is_known(event):
+            return event
+        kind = json_data.get(f"{json_data['post_type']}_type", "")
+        logger.debug(f"an event of the kind {json_data['post_type']} {kind} is ignored")
+        return None
 
     async def _handle_ws(self, websocket: WebSocket) -> None:
         # Not a dictionary: a header that comes twice has to be seen twice.
@@ -54,3 +87,9 @@ class ReverseWebSocketAdapter(Adapter):
         if len(self_ids) != 1 or not _SELF_ID.fullmatch(self_ids[0]):
             return "the X-Self-ID header is not a QQ number"
         return ""
+
+
+def _is_known(event: Event) -> bool:
+    if isinstance(event, NoticeEvent):
+        return type(event) not in (NoticeEvent, NotifyEvent) or event.notice_type in _NOTICES
+    return isinstance(event, (GroupMessageEvent, PrivateMessageEvent, MetaEvent, RequestEvent))
