@@ -22,6 +22,9 @@ def main() -> int:
 
     What refuses once uvicorn has begun (a broken database or prompt) ends with its code 3.
     """
+    # Until the server runs. Process 1 of a container would ignore a signal without a handler.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end_at_once)
     parser = argparse.ArgumentParser(description="群知：从群文件里找答案的 QQ 机器人")
     parser.add_argument("--env-file", type=Path, help="设置文件，默认是程序目录里的 .env")
     named = parser.parse_args().env_file
@@ -56,16 +59,15 @@ def main() -> int:
 
     import nonebot
 
-    # After a clean stop uvicorn raises the signal again, which would then end the process as if it had been killed.
-    signal.signal(signal.SIGTERM, _do_nothing)
-    # A frozen client frees its slot after about ten seconds; a file in base64 may be one large frame. NoneBot itself
-    # takes addresses only, uvicorn names as well.
-    nonebot.run(host=settings.host, ws_max_size=64 << 20, ws_ping_interval=5, ws_ping_timeout=5, access_log=False)
+    from plugins._server import Server
+
+    Server(nonebot.get_app(), settings.host, settings.port).run()
     return 0
 
 
-def _do_nothing(_signal: int, _frame: object) -> None:
-    pass
+def _end_at_once(_signal: int, _frame: object) -> None:
+    """End the process while there is nothing to close yet."""
+    os._exit(0)
 
 
 def _check_port(host: str, port: int) -> None:

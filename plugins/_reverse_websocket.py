@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 
 from plugins import _entrance
 from plugins._own_accounts import own_accounts
+from plugins._shutdown import shutdown
 
 # Clients are configured with any of these.
 PATHS = ("/onebot/v11/", "/onebot/v11/ws", "/onebot/v11/ws/")
@@ -52,13 +53,17 @@ class ReverseWebSocketAdapter(Adapter):
 
     @classmethod
     def json_to_event(cls, json_data: Any) -> Event | None:
-        """Return the event in a frame, None for the answer to a call and for kinds of events that the bot ignores.
+        """Return the event in a frame, None for the answer to a call and for events that the bot ignores.
+
+        While the bot stops these are all events.
 
         The adapter makes some general event of a kind that it does not know, and handlers of messages would take a
         guild's message for a private one.
         """
         event = super().json_to_event(json_data)
-        if event is None or _is_known(event):
+        if event is None or shutdown.requested:
+            return None
+        if _is_known(event):
             return event
         kind = json_data.get(f"{json_data['post_type']}_type", "")
         logger.debug(f"an event of the kind {json_data['post_type']} {kind} is ignored")
@@ -77,6 +82,8 @@ class ReverseWebSocketAdapter(Adapter):
 
     def _refusal(self, headers: Headers) -> str:
         """Return why a client may not connect, empty where it may."""
+        if shutdown.requested:
+            return "the bot is stopping"
         if _entrance.is_from_page_elsewhere(headers):
             return "it comes from a web page"
         if not self._token and not _entrance.is_for_this_machine(headers):
