@@ -22,6 +22,9 @@ def main() -> int:
 
     What refuses once uvicorn has begun (a broken database or prompt) ends with its code 3.
     """
+    # Until the server runs. Process 1 of a container would ignore a signal without a handler.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end_at_once)
     parser = argparse.ArgumentParser(description="群知：从群文件里找答案的 QQ 机器人")
     parser.add_argument("--env-file", type=Path, help="设置文件，默认是程序目录里的 .env")
     named = parser.parse_args().env_file
@@ -56,15 +59,15 @@ def main() -> int:
 
     import nonebot
 
-    # After a clean stop uvicorn raises the signal again, which would then end the process as if it had been killed.
-    signal.signal(signal.SIGTERM, _do_nothing)
-    # A frozen client frees its slot after about ten seconds; a file in base64 may be one large frame.
-    nonebot.run(ws_max_size=64 << 20, ws_ping_interval=5, ws_ping_timeout=5, access_log=False)
+    from plugins._server import Server
+
+    Server(nonebot.get_app(), settings.host, settings.port).run()
     return 0
 
 
-def _do_nothing(_signal: int, _frame: object) -> None:
-    pass
+def _end_at_once(_signal: int, _frame: object) -> None:
+    """End the process while there is nothing to close yet."""
+    os._exit(0)
 
 
 def _check_port(host: str, port: int) -> None:
@@ -81,26 +84,29 @@ def _check_port(host: str, port: int) -> None:
 
 def _load(settings: "Settings") -> None:
     import nonebot
-    from nonebot.adapters.onebot.v11 import Adapter
+    from nonebot.compat import model_config
+    from nonebot.config import Env
     from nonebot.log import LoguruHandler
 
+    from plugins._reverse_websocket import ReverseWebSocketAdapter
     from services.errors import SettingsError
 
-    # All values are handed over: NoneBot's own reading would take a token of digits for a number, and `a,b` for an
-    # error. What it must not read again is hidden from it.
-    for name in [name for name in os.environ if name.lower() in type(settings).model_fields]:
-        del os.environ[name]
+    _hide_from_nonebot(type(settings))
+    # NoneBot looks for its environment's name in `.env` before it asks what file to read.
+    model_config(Env)["env_file"] = None
     nonebot.init(
-        _env_file=(),
+        # An empty sequence would mean `.env` and `.env.prod` of the working directory. This one names no file either.
+        _env_file=[os.devnull],
         driver="~fastapi",
-        host=settings.host,
+        fastapi_openapi_url=None,
+        fastapi_docs_url=None,
+        fastapi_redoc_url=None,
         port=settings.port,
         log_level=settings.log_level,
         api_timeout=settings.api_timeout,
         superusers=set(settings.superusers),
         nickname=set(settings.nickname),
         command_start={*settings.command_start, *(("／",) if "/" in settings.command_start else ())},
-        onebot_access_token=settings.onebot_access_token.get_secret_value() or None,
         qunzhi=settings,
     )
     _keep_messages_out_of_the_log(settings.log_level)
@@ -109,11 +115,28 @@ def _load(settings: "Settings") -> None:
         ours.addHandler(LoguruHandler())
         ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)
         ours.propagate = False
-    nonebot.get_driver().register_adapter(Adapter)
+    # The token goes past NoneBot's configuration, which is written to the log at DEBUG.
+    token = settings.onebot_access_token.get_secret_value()
+    nonebot.get_driver().register_adapter(ReverseWebSocketAdapter, token=token)
     wanted = {path.stem for path in (*Path("plugins").glob("[!_]*.py"), *Path("plugins").glob("[!_]*/"))}
     loaded = {plugin.name for plugin in nonebot.load_plugins("plugins")}
     if missing := sorted(wanted - loaded):
         raise SettingsError(f"插件 {'、'.join(missing)} 没有加载成功，原因见上面的日志。")
+
+
+def _hide_from_nonebot(settings: "type[Settings]") -> None:
+    """Remove variables from the environment that NoneBot or its adapter would read for themselves.
+
+    They would take a token of digits for a number, and `a,b` for an error.
+    """
+    from nonebot.adapters.onebot.v11.config import Config as AdapterConfig
+    from nonebot.config import Config
+
+    names = set(settings.model_fields)
+    for model in (Config, AdapterConfig):
+        names |= {field.alias for field in model.model_fields.values() if field.alias} | set(model.model_fields)
+    for variable in [variable for variable in os.environ if variable.lower().partition("__")[0] in names]:
+        del os.environ[variable]
 
 
 def _keep_messages_out_of_the_log(level: str) -> None:

@@ -5,14 +5,14 @@ import gc
 import logging
 import time
 from contextlib import AsyncExitStack
-from typing import Annotated
+from typing import Annotated, Any
 
 from nonebot import get_driver, logger
 from nonebot.params import Depends
-from nonebot.utils import run_coro_with_shield
 
 from plugins._confirmation import Confirmations
 from plugins._outbox import Outbox
+from plugins._shutdown import shutdown
 from services.answering.service import QuestionAnswering
 from services.container import Services, open_services
 from services.errors import ServiceError
@@ -36,34 +36,71 @@ outbox = Outbox(settings().send)
 confirmations = Confirmations()
 
 
+# Together with the server's own two seconds less than what `_shutdown` leaves.
+_CANCELLING_S, _CANCELLINGS, _CLOSING_S = 0.5, 3, 4.0
+
+
 @_driver.on_startup
 async def _open() -> None:
+    opening = asyncio.create_task(_stack.enter_async_context(open_services(settings())), name="open-services")
+    stopping = asyncio.create_task(shutdown.wait(), name="await-shutdown")
+    await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not opening.done():
+        opening.cancel()
+        await asyncio.wait({opening}, timeout=_CLOSING_S)
+        raise _silent_exit(0)
     try:
-        _opened["services"] = await _stack.enter_async_context(open_services(settings()))
+        _opened["services"] = opening.result()
     except ServiceError as error:
         if error.detail:
             logger.warning(error.detail)
         logger.error(f"启动失败：{error.user_message}")
-        # The reason is told; uvicorn would bury it under the traceback of this exit.
-        logging.getLogger("uvicorn.error").disabled = True
-        raise SystemExit(1) from error
+        raise _silent_exit(1) from error
     # What is loaded now stays: left to the collector, every full collection would walk it all and stop the event loop
     # for more than 100 ms.
     gc.collect()
     gc.freeze()
 
 
+def _silent_exit(code: int) -> SystemExit:
+    # The reason is told; uvicorn would bury it under the traceback of this exit.
+    logging.getLogger("uvicorn.error").disabled = True
+    return SystemExit(code)
+
+
 @_driver.on_shutdown
 async def _close() -> None:
-    # NoneBot shields handlers from its own cancelling and then waits for them: one that waits for a model, or for the
-    # account to come back, would hold up the stop for minutes. What it was at is taken up at the next start.
-    name = f"{run_coro_with_shield.__module__}.{run_coro_with_shield.__qualname__}"
-    handlers = [task for task in asyncio.all_tasks() if task.get_name() == name]
-    for task in handlers:
-        task.cancel()
-    await asyncio.gather(*handlers, return_exceptions=True)
+    await _end_events()
     _opened.clear()
-    await _stack.aclose()
+    try:
+        async with asyncio.timeout(_CLOSING_S):
+            await _stack.aclose()
+    except TimeoutError:
+        logger.warning(f"the services did not close within {_CLOSING_S:g} s")
+
+
+async def _end_events() -> None:
+    """Cancel everything that events began: what waits for a model or an account would wait for minutes.
+
+    NoneBot shields its handlers from its own cancelling, and a cancelled task may begin another one to report on it,
+    so this looks again until nothing is left. What was under way is taken up at the next start.
+    """
+    for _ in range(_CANCELLINGS):
+        tasks = {task for task in asyncio.all_tasks() if _is_of_event(task)} - {asyncio.current_task()}
+        if not tasks:
+            return
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=_CANCELLING_S)
+    logger.warning("some events were still being handled when the services closed")
+
+
+def _is_of_event(task: "asyncio.Task[Any]") -> bool:
+    """Whether a task belongs to NoneBot or to a plugin. AnyIO names its tasks by the function that they run."""
+    frame = getattr(task.get_coro(), "cr_frame", None)
+    module = "" if frame is None else str(frame.f_globals.get("__name__"))
+    return task.get_name().startswith("nonebot.") or module.startswith(("nonebot.", "plugins."))
 
 
 def is_open() -> bool:

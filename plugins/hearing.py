@@ -4,16 +4,40 @@ import time
 from typing import Any
 
 from nonebot import get_bots, logger
-from nonebot.adapters.onebot.v11 import Bot, GroupMessageEvent, Message, MessageEvent
+from nonebot.adapters.onebot.v11 import Bot, Event, GroupMessageEvent, Message, MessageEvent, NoticeEvent
 from nonebot.adapters.onebot.v11.event import Reply
 from nonebot.exception import IgnoredException
 from nonebot.message import event_preprocessor
 from nonebot.plugin import PluginMetadata
 
+from plugins._own_accounts import own_accounts
+
 __plugin_meta__ = PluginMetadata("听", "听懂谁在叫机器人", "自动生效", type="application")
 
 _CLAIM_S = 10.0
 _claims: dict[tuple[int, int, str], tuple[str, float]] = {}
+# Whose deed a notice tells of; Lagrange names the one who reacts differently.
+_DOERS = {
+    "group_upload": "user_id",
+    "offline_file": "user_id",
+    "group_msg_emoji_like": "user_id",
+    "reaction": "operator_id",
+}
+
+
+@event_preprocessor
+async def ignore_own_accounts(bot: Bot, event: Event) -> None:
+    """Ignore what one of our accounts says, sends or reacts: two of them would talk to each other without end.
+
+    Some clients tell an account of its own messages too.
+    """
+    author = None
+    if isinstance(event, MessageEvent):
+        author = event.user_id
+    elif isinstance(event, NoticeEvent) and event.notice_type in _DOERS:
+        author = getattr(event, _DOERS[event.notice_type], None)
+    if author is not None and (str(author) in (bot.self_id, str(event.self_id)) or author in own_accounts):
+        raise IgnoredException("one of our accounts")
 
 
 @event_preprocessor
@@ -71,12 +95,7 @@ async def nickname_alone(event: GroupMessageEvent) -> None:
 
 @event_preprocessor
 async def one_of_us_answers(bot: Bot, event: GroupMessageEvent) -> None:
-    """With several accounts in one group, what is not addressed to one of them is answered by the first that hears it.
-
-    Messages of our own accounts are ignored, or two of them would talk to each other for ever.
-    """
-    if str(event.user_id) in get_bots():
-        raise IgnoredException("a message of one of our accounts")
+    """With several accounts in a group, let the first that hears a message answer what is addressed to none of them."""
     addressed = any(segment.type in ("at", "reply") for segment in event.original_message)
     if len(get_bots()) < 2 or addressed:
         return

@@ -6,6 +6,7 @@ default.
 """
 
 import difflib
+import io
 import ipaddress
 import json
 import re
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -301,15 +302,16 @@ def setting_fields() -> Iterator[tuple[str, FieldInfo]]:
 def load_settings(env_file: Path, environment: Mapping[str, str]) -> Settings:
     """Read and validate all settings.
 
-    `env_file` need not exist. Raises `SettingsError` naming the first setting that is unknown or out of range.
+    `env_file` need not exist. Raises `SettingsError` naming the first setting that is unknown or out of range, or the
+    line of the file that cannot be read.
     """
     known = {name for name, _ in setting_fields()}
     values: dict[str, str] = {}
     if env_file.is_file():
-        for key, value in dotenv_values(env_file, interpolate=False).items():
+        for key, value in _assignments(env_file):
             if key.upper() not in known:
-                raise _unknown(key, known, str(env_file.name))
-            values[key.upper()] = value or ""
+                raise _unknown(key, known, env_file.name)
+            values[key.upper()] = value
     for key, value in environment.items():
         if key.upper() in known:
             values[key.upper()] = value
@@ -319,6 +321,21 @@ def load_settings(env_file: Path, environment: Mapping[str, str]) -> Settings:
         return Settings.model_validate(_nested(values))
     except ValidationError as error:
         raise SettingsError(_sentence(error.errors()[0])) from error
+
+
+def _assignments(env_file: Path) -> Iterator[tuple[str, str]]:
+    """Yield names and values in order. Quotes, comments and `export` are those of a shell; nothing is expanded."""
+    try:
+        # Editors on Windows begin UTF-8 with a byte order mark.
+        text = env_file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{env_file.name} 不是 UTF-8 编码，请用 UTF-8 另存后再启动。") from error
+    for binding in parse_stream(io.StringIO(text)):
+        if binding.error:
+            line = binding.original.line
+            raise SettingsError(f"{env_file.name} 第 {line} 行读不懂，要写成 名字=值。请改正后再启动。")
+        if binding.key is not None:
+            yield binding.key, binding.value or ""
 
 
 def _nested(values: Mapping[str, str]) -> dict[str, Any]:

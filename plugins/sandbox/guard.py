@@ -1,18 +1,18 @@
-"""Who may see the page: only this machine, or who knows the token; and no other page on his behalf."""
+"""Who may see the page: programs of this machine, or people who know the token, and no other page for them."""
 
 import secrets
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from plugins import _entrance
+
 LOGIN_PATH = "/sandbox/login"
 # Reached without a cookie: the page's own files, and downloads, whose addresses cannot be guessed.
 _OPEN_PATHS = ("/sandbox/static/", "/sandbox/files/", LOGIN_PATH)
-_LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -52,7 +52,7 @@ class Guard:
 
     def admit(self, token: str) -> str | None:
         """A cookie for who knows the token; None for who does not."""
-        if not self._token or not secrets.compare_digest(token.encode(), self._token.encode()):
+        if not self._token or not _entrance.is_same_secret(token, self._token):
             return None
         cookie = secrets.token_urlsafe(32)
         self._cookies.add(cookie)
@@ -71,9 +71,9 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> str:
         headers, path = Headers(scope=scope), str(scope["path"])
-        if not self._token and _host_name(headers) not in _LOCAL_NAMES:
+        if not self._token and not _entrance.is_for_this_machine(headers):
             return "请用 http://127.0.0.1 加端口打开；要从别处打开，请设置 SANDBOX__TOKEN。"
-        if _changes_something(scope) and not _same_origin(headers):
+        if _changes_something(scope) and not _entrance.is_from_own_page(headers):
             return "这个请求不是从试用网页发出的。"
         # The index shows the login to who has no cookie.
         if not self.knows(headers) and path != "/" and not path.startswith(_OPEN_PATHS):
@@ -83,17 +83,6 @@ class Guard:
 
 def _changes_something(scope: Scope) -> bool:
     return scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
-
-
-def _same_origin(headers: Headers) -> bool:
-    return bool(headers.get("host")) and urlsplit(headers.get("origin", "")).netloc == headers["host"]
-
-
-def _host_name(headers: Headers) -> str:
-    try:
-        return urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    except ValueError:
-        return ""
 
 
 def _with_headers(send: Send) -> Send:

@@ -92,7 +92,9 @@ async def test_wrong_setting_in_the_environment(
     assert all(name in sentence for name in named), sentence
     assert "\n" not in sentence
     assert "e2e-key" not in bot.output(), "a key is never shown"
-    assert not list(bot.data_directory.iterdir()), "a refused start leaves no trace"
+    # The harness may have put converted models there.
+    left = {entry.name for entry in bot.data_directory.iterdir()}
+    assert left <= {"models"}, "a refused start leaves no trace"
 
 
 async def test_second_process_and_port_in_use(bot_factory: BotFactory, client_factory: ClientFactory) -> None:

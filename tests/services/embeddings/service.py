@@ -52,7 +52,8 @@ def _encoded(vector: list[float], encoding: str | None) -> list[float] | str:
 
 
 @contextmanager
-def running_service(behaviour: str = "ok") -> Generator[EmbeddingService]:
+def running_service(behaviour: str = "ok", redirect_to: str = "") -> Generator[EmbeddingService]:
+    """Serve on loopback. With `redirect_to` every request is sent on to that address, body included."""
     service = EmbeddingService(behaviour)
 
     class Handler(BaseHTTPRequestHandler):
@@ -60,7 +61,9 @@ def running_service(behaviour: str = "ok") -> Generator[EmbeddingService]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             status, text = service.answer(json.loads(body))
             content = text.encode()
-            self.send_response(status)
+            self.send_response(307 if redirect_to else status)
+            if redirect_to:
+                self.send_header("Location", f"{redirect_to}/embeddings")
             self.send_header("Content-Type", "application/json" if text.startswith("{") else "text/html")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

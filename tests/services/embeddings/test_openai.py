@@ -53,6 +53,19 @@ async def test_every_failure_is_an_embedding_error(behaviour: str) -> None:
         await model.close()
 
 
+async def test_a_redirect_is_not_followed() -> None:
+    with running_service() as elsewhere, running_service(redirect_to=elsewhere.url) as service:
+        model = _open(service.url)
+        with pytest.raises(EmbeddingError) as caught:
+            await model.embeddings.aembed_documents(["群里的话"])
+        with pytest.raises(EmbeddingError):
+            model.embeddings.embed_documents(["群里的话"])
+        assert "检查地址" in caught.value.user_message
+        assert len(service.requests) == 2
+        assert elsewhere.requests == []
+        await model.close()
+
+
 async def test_nobody_listens() -> None:
     model = _open("http://127.0.0.1:9/v1")
     with pytest.raises(EmbeddingError, match="APIConnectionError"):
