@@ -3,8 +3,10 @@
 import asyncio
 import base64
 import binascii
+import os
 import shutil
-from collections.abc import AsyncIterator, Mapping
+import stat
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,10 @@ from services.errors import DownloadFailed
 from services.knowledge.download import download, too_large
 from services.knowledge.service import clean_name
 
+_PATH_NOT_ALLOWED = (
+    "QQ 客户端只给了文件在本机的路径，机器人没有读：请管理员把客户端存文件的目录填进 KNOWLEDGE__CLIENT_FILE_DIRS，"
+    "再重新发一次。"
+)
 _API_ERRORS = (ActionFailed, NetworkError, ApiNotAvailable)
 
 
@@ -61,10 +67,19 @@ def _integer(value: object) -> int:
         return 0
 
 
-async def fetch(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int, target: Path, max_bytes: int) -> None:
+async def fetch(
+    bot: Bot,
+    file: UploadedFile,
+    group_id: int | None,
+    user_id: int,
+    target: Path,
+    max_bytes: int,
+    client_dirs: Sequence[str],
+) -> None:
     """Get the bytes of `file` into `target`, by the first way that works.
 
-    Raises `DownloadFailed` when none does, with the sentence of the last failure; `DocumentRejected` when too large.
+    A path on this machine that the client names is read only below one of `client_dirs`, which are absolute. Raises
+    `DownloadFailed` when no way works, with the sentence of the last failure; `DocumentRejected` when too large.
     """
     failure = DownloadFailed("没能从 QQ 拿到这个文件，请重新发一次。")
     async for url in _addresses(bot, file, group_id, user_id):
@@ -75,7 +90,7 @@ async def fetch(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int
             failure = error
         else:
             return
-    if not await _from_client(bot, file, target, max_bytes):
+    if not await _from_client(bot, file, target, max_bytes, client_dirs):
         raise failure
 
 
@@ -123,8 +138,11 @@ async def _fresh_id(bot: Bot, file: UploadedFile, group_id: int) -> str:
     return ""
 
 
-async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: int) -> bool:
-    """The client's own copy: sent along as base64, or a path if the client runs on this machine."""
+async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: int, client_dirs: Sequence[str]) -> bool:
+    """Get the client's own copy: sent along as base64, or a path where the client runs on this machine.
+
+    Return False where there is none. Raises `DownloadFailed` for a path that may not be read.
+    """
     try:
         data = await bot.call_api("get_file", file_id=file.file_id, _timeout=120) or {}
     except _API_ERRORS as error:
@@ -140,12 +158,40 @@ async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: in
         await asyncio.to_thread(target.write_bytes, content)
         return True
     path = str(data.get("file") or "").removeprefix("file://")
-    return bool(path) and await asyncio.to_thread(_copy_if_same, Path(path), file.size, target, max_bytes)
-
-
-def _copy_if_same(path: Path, size: int, target: Path, max_bytes: int) -> bool:
-    # In a container the client's path may name nothing here, or something else: the size must agree.
-    if not path.is_absolute() or not path.is_file() or path.stat().st_size != size or size > max_bytes:
+    if not path:
         return False
-    shutil.copyfile(path, target)
+    return await asyncio.to_thread(_copy_from_client, Path(path), client_dirs, file.size, target, max_bytes)
+
+
+def _copy_from_client(path: Path, client_dirs: Sequence[str], size: int, target: Path, max_bytes: int) -> bool:
+    """Copy a file that the client names; False where it is not there or not the one that was sent."""
+    allowed = _readable_path(path, client_dirs)
+    if allowed is None:
+        raise DownloadFailed(_PATH_NOT_ALLOWED, f"{path} is in none of KNOWLEDGE__CLIENT_FILE_DIRS")
+    try:
+        # The path is free of links now; opening one that came in between fails, and a pipe does not block.
+        source = os.open(allowed, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        logger.warning(f"the client's copy {path} cannot be read: {error}")
+        return False
+    try:
+        status = os.fstat(source)
+        # In a container the client's path may name nothing here, or something else: the size must agree.
+        if not stat.S_ISREG(status.st_mode) or status.st_size != size or size > max_bytes:
+            return False
+        with os.fdopen(source, "rb", closefd=False) as reader, target.open("wb") as writer:
+            shutil.copyfileobj(reader, writer)
+    finally:
+        os.close(source)
     return True
+
+
+def _readable_path(path: Path, directories: Sequence[str]) -> Path | None:
+    """Return `path` without symbolic links if it lies in one of `directories`, which may be links; else None.
+
+    A path with `..` is refused, wherever it leads. The file need not exist.
+    """
+    if not path.is_absolute() or ".." in path.parts:
+        return None
+    resolved = path.resolve()
+    return resolved if any(resolved.is_relative_to(Path(directory).resolve()) for directory in directories) else None

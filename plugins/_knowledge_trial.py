@@ -7,7 +7,7 @@ from pathlib import PurePath
 from nonebot import logger
 from nonebot.adapters.onebot.v11 import Bot, MessageEvent
 
-from plugins._depends import outbox, services
+from plugins._depends import outbox, services, settings
 from plugins._evaluation_report import result_csv, summary_text
 from plugins._expected_files import WAIT_S, expected_files
 from plugins._files import UploadedFile, fetch
@@ -99,7 +99,8 @@ async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file
         raise too_large(MAX_BYTES)
     path = knowledge.new_incoming()
     try:
-        await fetch(bot, file, speaker.session.group_id, speaker.session.user_id, path, MAX_BYTES)
+        client_dirs = settings().knowledge.client_file_dirs
+        await fetch(bot, file, speaker.session.group_id, speaker.session.user_id, path, MAX_BYTES, client_dirs)
         return await asyncio.to_thread(read_samples, path)
     finally:
         path.unlink(missing_ok=True)

@@ -165,7 +165,15 @@ async def _outcome(bot: Bot, upload: UploadRecord, knowledge: KnowledgeService) 
     source = {key: value for key, value in upload.source.items() if key != "via"}
     try:
         async with _downloads:
-            await fetch(bot, UploadedFile(**source), session.group_id, session.user_id, path, knowledge.max_bytes)
+            await fetch(
+                bot,
+                UploadedFile(**source),
+                session.group_id,
+                session.user_id,
+                path,
+                knowledge.max_bytes,
+                settings().knowledge.client_file_dirs,
+            )
         return await knowledge.ingest(
             IncomingFile(
                 collection=session.collection(settings().knowledge.scope).name,

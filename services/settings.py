@@ -24,6 +24,11 @@ from services.session import KnowledgeScope, SessionScope
 
 FILE_TYPES = ("pdf", "txt", "md", "markdown", "docx", "pptx", "xlsx", "csv", "html", "htm")
 
+# Eight random letters and digits outlast years of guessing over a network.
+_MIN_PUBLIC_TOKEN_CHARS = 8
+# `isdigit` is also true for ９, which is never equal to the number that a client reports.
+_QQ_NUMBER = re.compile("[1-9][0-9]*")
+
 Role = Literal["member", "admin", "owner"]
 
 
@@ -118,6 +123,9 @@ class KnowledgeSettings(Section):
     def _overlap_fits(self) -> "KnowledgeSettings":
         if self.chunk_overlap_chars * 2 > self.chunk_chars:
             raise ValueError("KNOWLEDGE__CHUNK_OVERLAP_CHARS 不能超过 KNOWLEDGE__CHUNK_CHARS 的一半")
+        relative = [item for item in self.client_file_dirs if not Path(item).is_absolute()]
+        if relative:
+            raise ValueError(f"KNOWLEDGE__CLIENT_FILE_DIRS 要填完整路径，不能是 {'、'.join(relative)}")
         unknown = sorted(set(self.file_types) - set(FILE_TYPES))
         if unknown or not self.file_types:
             raise ValueError(
@@ -227,15 +235,19 @@ class SandboxSettings(Section):
     """The local page that plays a QQ group, for trying the bot without QQ."""
 
     enabled: bool | None = Field(None, description="本机试用网页：true 开，false 关；留空则只在 HOST 是本机地址时打开")
-    token: SecretStr = Field(SecretStr(""), description="打开试用网页要输入的口令；HOST 不是本机地址时必填才能打开")
+    token: SecretStr = Field(
+        SecretStr(""), description="打开试用网页要输入的口令；HOST 不是本机地址时必填才能打开，至少 8 个字符"
+    )
 
 
 class Settings(Section):
     """All settings. The first block is NoneBot's own, the rest is ours."""
 
-    host: str = Field("127.0.0.1", description="监听地址；不是本机地址时必须填 ONEBOT_ACCESS_TOKEN")
+    host: str = Field("127.0.0.1", description="监听地址；不是本机地址时必须填 ONEBOT_ACCESS_TOKEN，至少 8 个字符")
     port: int = Field(8080, ge=1, le=65535, description="监听端口")
-    onebot_access_token: SecretStr = Field(SecretStr(""), description="与 QQ 客户端约定的令牌")
+    onebot_access_token: SecretStr = Field(
+        SecretStr(""), description="与 QQ 客户端约定的令牌，只用英文字母、数字和符号"
+    )
     superusers: Items = Field((), description="机器人管理员的 QQ 号，逗号分隔")
     nickname: Items = Field(("群知",), description="喊这些名字也会回答，逗号分隔")
     command_start: Items = Field(("/", "／"), description="命令前缀，逗号分隔")
@@ -258,11 +270,13 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _public_address_needs_token(self) -> "Settings":
+        _check_token("ONEBOT_ACCESS_TOKEN", self.onebot_access_token, self.host, in_header=True)
+        _check_token("SANDBOX__TOKEN", self.sandbox.token, self.host, in_header=False)
         if not _is_loopback(self.host) and not self.onebot_access_token.get_secret_value():
             raise ValueError("HOST 不是本机地址，必须填 ONEBOT_ACCESS_TOKEN，否则任何人都能冒充管理员")
         if self.sandbox_enabled and not _is_loopback(self.host) and not self.sandbox.token.get_secret_value():
             raise ValueError("HOST 不是本机地址，打开试用网页必须填 SANDBOX__TOKEN，否则任何人都能冒充群主")
-        not_numbers = [item for item in self.superusers if not item.isdigit()]
+        not_numbers = [item for item in self.superusers if not _QQ_NUMBER.fullmatch(item)]
         if not_numbers:
             raise ValueError(f"SUPERUSERS 要填 QQ 号，不能是 {'、'.join(not_numbers)}")
         return self
@@ -278,6 +292,19 @@ class Settings(Section):
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not listened on
         host = everywhere.get(self.host, self.host)
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+
+
+def _check_token(name: str, secret: SecretStr, host: str, *, in_header: bool) -> None:
+    """Raise `ValueError` for a token that cannot be shown or is easily guessed. Empty means that there is none."""
+    token = secret.get_secret_value()
+    if not token:
+        return
+    if token != token.strip() or not token.isprintable():
+        raise ValueError(f"{name} 的首尾不能有空格，里面不能有换行等控制字符")
+    if in_header and not token.isascii():
+        raise ValueError(f"{name} 只能用英文字母、数字和符号，QQ 客户端发不出别的字符")
+    if len(token) < _MIN_PUBLIC_TOKEN_CHARS and not _is_loopback(host):
+        raise ValueError(f"HOST 不是本机地址，{name} 至少要 {_MIN_PUBLIC_TOKEN_CHARS} 个字符，否则很容易被猜到")
 
 
 def _is_loopback(host: str) -> bool:

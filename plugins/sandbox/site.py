@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
+from plugins._login_attempts import LoginAttempts
 from plugins.sandbox.channel import Channel, known_chat
 from plugins.sandbox.guard import LOGIN_PATH, Guard
 from plugins.sandbox.hub import Hub
@@ -25,7 +26,6 @@ from simulator.transcript import Chat
 log = logging.getLogger(__name__)
 
 _STATIC = Path(__file__).parent / "static"
-_WRONG_TOKEN_PAUSE_S = 1.0
 _MAX_IMAGE_BYTES = 20 << 20
 _MAX_RECORDING_BYTES = 384 << 20
 _MAX_LOGIN_BYTES = 4096
@@ -39,6 +39,7 @@ class Site:
         self._hub = hub
         self._max_file_bytes = max_file_bytes
         self._replay: asyncio.Task[None] | None = None
+        self._attempts = LoginAttempts()
         routes = [
             Route("/", self._index),
             Mount("/sandbox/static", StaticFiles(directory=_STATIC)),
@@ -70,10 +71,15 @@ class Site:
 
     async def _log_in(self, request: Request) -> Response:
         fields = parse_qs((await _body(request, _MAX_LOGIN_BYTES)).decode("utf-8", "replace"))
+        address = request.client.host if request.client else ""
+        # Nothing is awaited from here on, so that parallel attempts count one after the other.
+        if wait_s := self._attempts.wait_s(address):
+            return RedirectResponse(f"/?wait={wait_s}", 303)
         cookie = self._guard.admit("".join(fields.get("token", [])))
         if cookie is None:
-            await asyncio.sleep(_WRONG_TOKEN_PAUSE_S)
+            self._attempts.failed(address)
             return RedirectResponse("/?wrong=1", 303)
+        self._attempts.succeeded(address)
         response = RedirectResponse("/", 303)
         response.set_cookie(Guard.COOKIE, cookie, httponly=True, samesite="lax")
         return response

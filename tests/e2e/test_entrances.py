@@ -210,3 +210,25 @@ async def test_what_a_client_has_to_show(bot_factory: BotFactory, client_factory
     client = await client_factory(bot)
     asked = await client.private_message(10002, "/help")
     assert "/ask" in (await client.wait_sent(lambda sent: sent.reply_id == asked)).text
+
+
+async def test_the_debug_log_holds_no_secret(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
+    secrets = {
+        "ONEBOT_ACCESS_TOKEN": "canary-access-token",
+        "LLM__API_KEY": "canary-model-key",
+        "EMBEDDING__API_KEY": "canary-embedding-key",
+        "RERANK__API_KEY": "canary-rerank-key",
+        "SANDBOX__TOKEN": "canary-page-token",
+    }
+    bot = bot_factory.create(LOG_LEVEL="DEBUG", **secrets)
+    bot.token = secrets["ONEBOT_ACCESS_TOKEN"]
+    async with bot:
+        client = await client_factory(bot)
+        await client.upload_group_file(777, 10002, "熄灯.md", "宿舍每晚十一点熄灯。".encode())
+        await client.wait_sent("已入库", timeout=30)
+        await client.group_message(777, 10002, "几点熄灯？", at_bot=True)
+        await client.wait_sent("十一点", timeout=30)
+        assert await knock(bot.port, "WEBSOCKET", "/onebot/v11/ws", ("Authorization", "Bearer canary-wrong")) == 403
+        await bot.stop()
+    assert "[DEBUG]" in bot.output()
+    assert "canary" not in bot.output()

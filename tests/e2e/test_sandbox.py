@@ -265,7 +265,7 @@ async def shared_bot(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
 
 
 async def test_with_a_token_the_page_wants_it(bot_factory: BotFactory) -> None:
-    bot = await bot_factory(LLM__API_KEY="", SANDBOX__ENABLED="true", SANDBOX__TOKEN="芝麻 开门&", HOST="0.0.0.0")
+    bot = await bot_factory(LLM__API_KEY="", SANDBOX__ENABLED="true", SANDBOX__TOKEN="芝麻 开门 芝麻&", HOST="0.0.0.0")
     address = f"http://127.0.0.1:{bot.port}"
     headers = {"Origin": address}
     async with aiohttp.ClientSession(headers=headers, cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
@@ -279,7 +279,18 @@ async def test_with_a_token_the_page_wants_it(bot_factory: BotFactory) -> None:
             await session.ws_connect(f"{address}/sandbox/ws")
         async with session.post(f"{address}/sandbox/login", data={"token": "错"}) as response:
             assert (response.status, response.url.query_string) == (401, "wrong=1")
-        async with session.post(f"{address}/sandbox/login", data={"token": "芝麻 开门&"}) as response:
+
+        async def guess(number: int) -> str:
+            async with session.post(f"{address}/sandbox/login", data={"token": f"错{number}"}) as response:
+                return response.url.query_string
+
+        # Many at once: two more are looked at, the rest has to wait, the right token too, but not for long.
+        told = await asyncio.gather(*map(guess, range(60)))
+        assert sorted(told) == ["wait=1"] * 58 + ["wrong=1"] * 2
+        async with session.post(f"{address}/sandbox/login", data={"token": "芝麻 开门 芝麻&"}) as response:
+            assert (response.status, response.url.query_string) == (401, "wait=1")
+        await asyncio.sleep(1)
+        async with session.post(f"{address}/sandbox/login", data={"token": "芝麻 开门 芝麻&"}) as response:
             assert response.status == 200
         async with session.ws_connect(f"{address}/sandbox/ws") as socket:
             assert (await socket.receive_json())["type"] == "stage"

@@ -235,13 +235,15 @@ async def test_usable_while_a_large_file_is_taken_in(browser: Browser, bot_facto
 
 
 async def test_the_token_lets_in(browser: Browser, bot_factory: BotFactory) -> None:
-    bot = await bot_factory(LLM__API_KEY="", HOST="0.0.0.0", SANDBOX__ENABLED="true", SANDBOX__TOKEN="芝麻 开门")
+    bot = await bot_factory(LLM__API_KEY="", HOST="0.0.0.0", SANDBOX__ENABLED="true", SANDBOX__TOKEN="芝麻 开门 芝麻")
     async with visited(browser, f"http://127.0.0.1:{bot.port}/", refused=True) as page:
         assert await serious_findings(page) == []
         await page.get_by_label("口令").fill("错的")
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("alert")).to_contain_text("口令不对")
-        await page.get_by_label("口令").fill("芝麻 开门")
+        await page.goto(f"http://127.0.0.1:{bot.port}/?wait=7")
+        await expect(page.get_by_role("alert")).to_have_text("口令试得太多了，请过 7 秒再试。")
+        await page.get_by_label("口令").fill("芝麻 开门 芝麻")
         await page.get_by_role("button", name="进入").click()
         await _open_chat(page, "青禾读书社")
 

@@ -206,7 +206,8 @@ async def test_links_that_fail(bot_factory: BotFactory, client_factory: ClientFa
 async def test_every_way_to_the_bytes(
     bot_factory: BotFactory, client_factory: ClientFactory, file_server: FileServer, tmp_path: Path
 ) -> None:
-    bot = await bot_factory(**NO_MODEL, API_TIMEOUT="1")
+    shared = tmp_path / "shared"
+    bot = await bot_factory(**NO_MODEL, API_TIMEOUT="1", KNOWLEDGE__CLIENT_FILE_DIRS=str(shared))
     client = await client_factory(bot)
 
     # NapCat's link ends in `fname=`: without the name QQ's host refuses it.
@@ -226,14 +227,20 @@ async def test_every_way_to_the_bytes(
     await client.upload_group_file(GROUP, MEMBER, "副本.md", _version(3))
     await client.wait_sent("「副本.md」已入库", timeout=20)
     client.actions.files.get_file_base64 = False
-    client.actions.files.shared_directory = tmp_path / "shared"
-    client.actions.files.shared_directory.mkdir()
+    client.actions.files.shared_directory = shared
+    shared.mkdir()
     file_server.drop(20, file="路径.md")
     await client.upload_group_file(GROUP, MEMBER, "路径.md", _version(4))
     await client.wait_sent("「路径.md」已入库", timeout=20)
     assert (client.actions.files.shared_directory / "路径.md").read_bytes() == _version(4), (
         "the client's copy is not moved"
     )
+    # A path outside of what the operator named is not read, though the size is right.
+    client.actions.files.shared_directory = tmp_path / "elsewhere"
+    client.actions.files.shared_directory.mkdir()
+    file_server.drop(20, file="别处.md")
+    await client.upload_group_file(GROUP, MEMBER, "别处.md", _version(7))
+    await _refused(client, "别处.md", "KNOWLEDGE__CLIENT_FILE_DIRS", "重新发")
     client.actions.files.shared_directory = None
 
     # A client that does not answer costs a second, not the file. So does one whose base64 is too large or broken.

@@ -274,6 +274,45 @@ def test_a_public_address_needs_a_token(host: str) -> None:
     assert load(HOST=host, ONEBOT_ACCESS_TOKEN=SECRET).host == host
 
 
+@pytest.mark.parametrize("name", ["ONEBOT_ACCESS_TOKEN", "SANDBOX__TOKEN"])
+def test_tokens_that_are_no_secret(name: str) -> None:
+    for token in (
+        " ",
+        "   ",
+        " long-enough",
+        "long-enough ",
+        "\t",
+        "　",
+        "long\nenough",
+        "long\x00enough",
+        "long\x7fer",
+    ):
+        assert refusal(**{name: token}).startswith(f"设置不对：{name} 的首尾不能有空格"), repr(token)
+    public = {"HOST": "0.0.0.0", "ONEBOT_ACCESS_TOKEN": SECRET}
+    message = refusal(**{**public, name: "1234567"})
+    assert message == f"设置不对：HOST 不是本机地址，{name} 至少要 8 个字符，否则很容易被猜到。请改正后再启动。"
+    assert "1234567" not in message
+    for taken in ("12345678", "correct horse"):
+        assert get(load(**{**public, name: taken}), name).get_secret_value() == taken
+    assert get(load(**{name: "1"}), name).get_secret_value() == "1"
+
+
+def test_a_header_carries_ascii_only() -> None:
+    for token in ("芝麻开门芝麻开门", "tökenlang"):
+        assert "ONEBOT_ACCESS_TOKEN 只能用英文字母、数字和符号" in refusal(ONEBOT_ACCESS_TOKEN=token)
+    assert load(SANDBOX__TOKEN="芝麻开门芝麻开门").sandbox.token.get_secret_value() == "芝麻开门芝麻开门"
+
+
+@pytest.mark.parametrize("number", ["９", "１０００１", "٣٤٥", "²", "007", "0", "-1", "1.5", "10001 10002"])
+def test_superusers_are_numbers_as_clients_report_them(number: str) -> None:
+    assert f"SUPERUSERS 要填 QQ 号，不能是 {number}" in refusal(SUPERUSERS=number)
+
+
+def test_directories_of_the_client_are_complete_paths() -> None:
+    assert load(KNOWLEDGE__CLIENT_FILE_DIRS="/srv/qq, /srv/b").knowledge.client_file_dirs == ("/srv/qq", "/srv/b")
+    assert "KNOWLEDGE__CLIENT_FILE_DIRS 要填完整路径，不能是 qq" in refusal(KNOWLEDGE__CLIENT_FILE_DIRS="/srv,qq")
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.5.0.1", "::1", "localhost"])
 def test_loopback_needs_none(host: str) -> None:
     assert load(HOST=host).host == host

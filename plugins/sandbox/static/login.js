@@ -1,4 +1,4 @@
-/** The login page in the saved language, with the hint after a wrong token. */
+/** The login page in the saved language, with the hint after a wrong token or too many of them. */
 
 import { saved } from "./preferences.js";
 import { LANGUAGES, wordsOf } from "./words.js";
@@ -8,5 +8,9 @@ for (const element of document.querySelectorAll("[data-word]")) {
   element.textContent = words[element.dataset.word];
 }
 document.title = words.login_title;
-document.getElementById("wrong").hidden = !new URLSearchParams(location.search).has("wrong");
+const query = new URLSearchParams(location.search);
+document.getElementById("wrong").hidden = !query.has("wrong");
+const wait = document.getElementById("wait");
+wait.hidden = !query.has("wait");
+wait.textContent = wait.textContent.replace("{seconds}", Number.parseInt(query.get("wait"), 10) || 60);
 document.getElementById("token").focus();

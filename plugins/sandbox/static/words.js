@@ -294,6 +294,7 @@ const TABLE = {
   login_token: ["口令", "Token"],
   login_enter: ["进入", "Enter"],
   login_wrong: ["口令不对，再试一次。", "Wrong token, try again."],
+  login_wait: ["口令试得太多了，请过 {seconds} 秒再试。", "Too many attempts, try again in {seconds} seconds."],
 };
 
 export const LANGUAGES = { zh: "中文", en: "English" };

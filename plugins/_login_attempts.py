@@ -1,0 +1,94 @@
+"""How often a secret that people type may be tried."""
+
+import ipaddress
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Slips of the finger cost nothing; after that each failure doubles the pause.
+_FREE_FAILURES = 3
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+# After ten quiet minutes an address begins again.
+_FORGOTTEN_AFTER_S = 600.0
+# From all addresses together: a botnet gets no more than 43,200 guesses a day.
+_FAILURES_PER_MINUTE = 30
+_MINUTE_S = 60.0
+_MAX_ADDRESSES = 10_000
+
+
+@dataclass(slots=True)
+class _Failures:
+    count: int
+    last_at: float
+
+    @property
+    def free_at(self) -> float:
+        doublings = self.count - _FREE_FAILURES
+        if doublings < 0:
+            return self.last_at
+        return self.last_at + min(_FIRST_PAUSE_S * 2.0 ** min(doublings, 16), _LONGEST_PAUSE_S)
+
+
+class LoginAttempts:
+    """A growing pause for each address and a limit for all of them, each at most a minute.
+
+    The limit for all does not hold for this machine and for addresses that have logged in before, so that strangers
+    cannot keep the owner out. `clock` gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failures: dict[str, _Failures] = {}
+        self._recent: deque[float] = deque()
+        self._known: set[str] = set()
+
+    def wait_s(self, address: str) -> int:
+        """Return after how many seconds this address may try; 0 for now."""
+        present, network = self._clock(), _network(address)
+        while self._recent and self._recent[0] <= present - _MINUTE_S:
+            self._recent.popleft()
+        free_at = present
+        if (failures := self._failures.get(network)) is not None:
+            free_at = failures.free_at
+        if len(self._recent) >= _FAILURES_PER_MINUTE and network not in self._known and not _is_loopback(address):
+            free_at = max(free_at, self._recent[0] + _MINUTE_S)
+        return max(0, math.ceil(free_at - present))
+
+    def failed(self, address: str) -> None:
+        """Count a wrong token."""
+        present, network = self._clock(), _network(address)
+        self._recent.append(present)
+        # In the order of the last failure: those to forget come first.
+        while self._failures:
+            oldest, failures = next(iter(self._failures.items()))
+            if failures.last_at > present - _FORGOTTEN_AFTER_S and len(self._failures) < _MAX_ADDRESSES:
+                break
+            del self._failures[oldest]
+        former = self._failures.pop(network, None)
+        self._failures[network] = _Failures(1 if former is None else former.count + 1, present)
+
+    def succeeded(self, address: str) -> None:
+        """Remember an address that knew the token."""
+        network = _network(address)
+        self._failures.pop(network, None)
+        self._known.add(network)
+
+
+def _network(address: str) -> str:
+    """Return what one person has for themselves: an IPv4 address, or the 64 bits of an IPv6 network."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return ""
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed, 64), strict=False))
+    return str(parsed)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
