@@ -5,7 +5,8 @@
     ├── DataDirectoryError     DATA_DIR is held by another process or cannot be used
     ├── ModelError             the language model gave no usable answer
     │   ├── ModelTimeout       it did not answer in LLM__TIMEOUT_S
-    │   └── ModelUnavailable   it cannot be reached or answers with errors
+    │   ├── ModelUnavailable   it cannot be reached or answers with errors
+    │   └── ModelBudgetSpent   the group has used up its calls or tokens of the day
     ├── EmbeddingError         the embedding model gave no vectors
     ├── RerankError            the rerank service gave no usable scores
     ├── SearchIndexError       the search index failed
@@ -52,6 +53,10 @@ class ModelTimeout(ModelError):
 
 class ModelUnavailable(ModelError):
     """The language model cannot be reached, refuses the call or answers with errors."""
+
+
+class ModelBudgetSpent(ModelError):
+    """The group or private chat has used up its calls or tokens of the day; the model was not called."""
 
 
 class EmbeddingError(ServiceError):
