@@ -76,6 +76,9 @@ async def running(chunks: int, groups: int = 1) -> AsyncGenerator[Bench]:
             "LLM__MODEL": "m",
             "SEND__GROUP_INTERVAL_S": "0",
             "SEND__PER_MINUTE": "0",
+            "BUDGET__GROUP_QUESTIONS_PER_DAY": "0",
+            "BUDGET__GROUP_MODEL_CALLS_PER_DAY": "0",
+            "BUDGET__GROUP_MODEL_TOKENS_PER_DAY": "0",
             "LOG_LEVEL": "WARNING",
         }
         bot = BotProcess(folder / "bot", environment)

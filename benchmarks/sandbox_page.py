@@ -79,7 +79,13 @@ def report(name: str, idle: list[float], busy: list[float]) -> None:
 
 async def main() -> None:
     """Start a bot, measure it idle and busy, and print the figures."""
-    settings = {"SEND__GROUP_INTERVAL_S": "0", "SEND__PER_MINUTE": "0", "LLM__API_KEY": ""}
+    settings = {
+        "SEND__GROUP_INTERVAL_S": "0",
+        "SEND__PER_MINUTE": "0",
+        "LLM__API_KEY": "",
+        "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": "0",
+        "BUDGET__MEMBER_QUESTIONS_PER_DAY": "0",
+    }
     paragraph = "".join(f"第{number}条规定了第{number}号仓库的第{number}种货物怎样存放。" for number in range(400))
     large = (paragraph * (FILE_BYTES // len(paragraph.encode()) + 1)).encode()[:FILE_BYTES]
     with tempfile.TemporaryDirectory() as directory:

@@ -15,6 +15,7 @@ from plugins._messages import shortened
 from plugins._retrieval_report import file_name, retrieval_text
 from plugins._speaker import AskedKnowledge, Speaker, asked_knowledge, member_role
 from plugins._working import working
+from services.budgets.charge import Charge, charged
 from services.errors import DocumentRejected, DownloadFailed, ServiceError
 from services.evaluation.models import Sample
 from services.evaluation.samples import MAX_BYTES, read_samples
@@ -46,7 +47,8 @@ async def try_knowledge(speaker: Speaker, event: MessageEvent, knowledge: Knowle
     file = UploadedFile.in_message(event.reply.message) if event.reply else None
     quoted = event.reply.message.extract_plain_text().strip()[:_MAX_QUOTED_CHARS] if event.reply else ""
     if text or (quoted and file is None):
-        outcome = await try_question(services().retriever, asked.collection.name, Sample(text), quoted)
+        with charged(Charge(speaker.session.chat)):
+            outcome = await try_question(services().retriever, asked.collection.name, Sample(text), quoted)
         return retrieval_text(outcome, quoted)
     if _place(speaker) in _running:
         return _BUSY
@@ -121,7 +123,8 @@ async def _try_all(speaker: Speaker, file: UploadedFile, samples: list[Sample]) 
         await outbox.send(speaker.chat, f"测了 {done}/{len(samples)}")
 
     async with working(show), _turn:
-        evaluation = await evaluate(services().retriever, asked.collection.name, samples, progress)
+        with charged(Charge(speaker.session.chat)):
+            evaluation = await evaluate(services().retriever, asked.collection.name, samples, progress)
         table = await asyncio.to_thread(result_csv, evaluation)
     summary = summary_text(name, evaluation)
     if any(outcome.best is not None and file_name(outcome.best) == file.name for outcome in evaluation.outcomes):

@@ -17,9 +17,10 @@ from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
 from plugins import _proactive_report
+from plugins._budget import Commanding
 from plugins._depends import Proactive, outbox, services, settings, started_at
 from plugins._messages import size_text, time_text
-from plugins._speaker import Speaker, Speaking, shares_knowledge
+from plugins._speaker import Speaker, shares_knowledge
 from plugins._subcommands import split_subcommand
 from services.proactive.durations import LONGEST_QUIET, parse_duration
 from services.proactive.service import ProactiveService
@@ -54,13 +55,13 @@ bot_command = on_command("bot", aliases={"机器人"}, force_whitespace=True, pr
 
 
 @show_help.handle()
-async def _(speaker: Speaking) -> None:
+async def _(speaker: Commanding) -> None:
     lines = usages(await speaker.role(), speaker.place, shared=shares_knowledge())
     await speaker.reply("\n".join(["把文件发出来就会入库，问我就从里面找答案。你能用的命令：", *lines]))
 
 
 @bot_command.handle()
-async def _(speaker: Speaking, proactive: Proactive, text: Annotated[Message, CommandArg()]) -> None:
+async def _(speaker: Commanding, proactive: Proactive, text: Annotated[Message, CommandArg()]) -> None:
     action, rest = split_subcommand(text.extract_plain_text(), _WORDS)
     if action is None:
         await speaker.reply("没有这个命令，可以用 /bot status、auto、quiet。")

@@ -9,6 +9,7 @@ from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 from nonebot.rule import to_me
 
+from plugins._budget import Questions, within_command_budget
 from plugins._depends import Answering, settings
 from plugins._messages import answer_text
 from plugins._speaker import Speaker, Speaking, asked_knowledge
@@ -30,48 +31,65 @@ talk = on_message(rule=to_me(), priority=90, block=True)
 
 @ask.handle()
 async def _(
-    event: MessageEvent, speaker: Speaking, answering: Answering, text: Annotated[Message, CommandArg()]
+    event: MessageEvent,
+    speaker: Speaking,
+    answering: Answering,
+    questions: Questions,
+    text: Annotated[Message, CommandArg()],
 ) -> None:
-    await _answer(event, text, speaker, answering)
+    await _answer(event, text, speaker, answering, questions)
 
 
 @talk.handle()
-async def _(event: MessageEvent, speaker: Speaking, answering: Answering) -> None:
+async def _(event: MessageEvent, speaker: Speaking, answering: Answering, questions: Questions) -> None:
     text = event.get_plaintext().strip()
     if any(
         prefix and _COMMAND.match(text.removeprefix(prefix))
         for prefix in settings().command_start
         if text.startswith(prefix)
     ):
-        await speaker.reply(f"没有 {text.split()[0][:20]} 这个命令，发 /help 看能用的命令。")
+        if await within_command_budget(speaker):
+            await speaker.reply(f"没有 {text.split()[0][:20]} 这个命令，发 /help 看能用的命令。")
         return
-    await _answer(event, event.message, speaker, answering)
+    await _answer(event, event.message, speaker, answering, questions)
 
 
-async def _answer(event: MessageEvent, message: Message, speaker: Speaker, answering: Answering) -> None:
+async def _answer(
+    event: MessageEvent, message: Message, speaker: Speaker, answering: Answering, questions: Questions
+) -> None:
     question = _question(event, message)
+    if unanswerable := _unanswerable(question, message):
+        if await within_command_budget(speaker):
+            await speaker.reply(unanswerable)
+        return
+    with questions.asking(speaker.session, question.shown) as admission:
+        if admission.refusal is not None:
+            if admission.sentence:
+                await speaker.reply(admission.sentence)
+            return
+        asked = await asked_knowledge(speaker)
+        if asked.refusal:
+            await speaker.reply(asked.refusal)
+            return
+
+        async def show() -> None:
+            session = speaker.session
+            await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
+
+        async with working(show), questions.turn(speaker.session):
+            answer = await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
+        await speaker.reply(answer_text(answer))
+    answering.tidy(speaker.session_id)
+
+
+def _unanswerable(question: Question, message: Message) -> str:
+    """Return why this is no question that could be answered; empty when it is one."""
     if not question.shown:
         has_picture = any(segment.type == "image" for segment in message)
-        await speaker.reply(
-            "我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。"
-        )
-        return
+        return "我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。"
     if len(question.shown) > _MAX_QUESTION_CHARS:
-        await speaker.reply(f"问题太长，超过 {_MAX_QUESTION_CHARS} 字了，请精简一下，或把长文字存成文件发给我。")
-        return
-    asked = await asked_knowledge(speaker)
-    if asked.refusal:
-        await speaker.reply(asked.refusal)
-        return
-
-    async def show() -> None:
-        session = speaker.session
-        await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
-
-    async with working(show):
-        answer = await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
-    await speaker.reply(answer_text(answer))
-    answering.tidy(speaker.session_id)
+        return f"问题太长，超过 {_MAX_QUESTION_CHARS} 字了，请精简一下，或把长文字存成文件发给我。"
+    return ""
 
 
 def _question(event: MessageEvent, message: Message) -> Question:

@@ -9,10 +9,11 @@ from nonebot.adapters.onebot.v11 import Message, MessageEvent
 from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
+from plugins._budget import Commanding
 from plugins._depends import Knowledge, confirmations, services, settings
 from plugins._knowledge_trial import try_knowledge
 from plugins._messages import ingest_text, passage_text, shortened, size_text, time_text
-from plugins._speaker import Speaker, Speaking, asked_knowledge, member_role, shares_knowledge
+from plugins._speaker import Speaker, asked_knowledge, member_role, shares_knowledge
 from plugins._subcommands import split_subcommand
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
@@ -54,7 +55,7 @@ kb = on_command("kb", aliases={"知识库", "资料"}, force_whitespace=True, pr
 
 @kb.handle()
 async def _(
-    event: MessageEvent, speaker: Speaking, knowledge: Knowledge, text: Annotated[Message, CommandArg()]
+    event: MessageEvent, speaker: Commanding, knowledge: Knowledge, text: Annotated[Message, CommandArg()]
 ) -> None:
     action, rest = split_subcommand(text.extract_plain_text(), _WORDS)
     if action is None:

@@ -8,9 +8,10 @@ from nonebot.adapters.onebot.v11 import Message
 from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
+from plugins._budget import Commanding
 from plugins._depends import Memory, confirmations
 from plugins._messages import shortened
-from plugins._speaker import Speaker, Speaking, asked_knowledge
+from plugins._speaker import Speaker, asked_knowledge
 from plugins._subcommands import split_subcommand
 from services.memory.service import MemoryService
 from services.roles import Action
@@ -38,7 +39,7 @@ memory = on_command("memory", aliases={"记忆"}, force_whitespace=True, priorit
 
 
 @memory.handle()
-async def _(speaker: Speaking, memories: Memory, text: Annotated[Message, CommandArg()]) -> None:
+async def _(speaker: Commanding, memories: Memory, text: Annotated[Message, CommandArg()]) -> None:
     action, _rest = split_subcommand(text.extract_plain_text(), _WORDS)
     if action is None:
         await speaker.reply("没有这个命令，可以用 /memory status、show、compact、clear。")

@@ -12,10 +12,12 @@ from plugins._outbox import Chat
 from plugins._unasked import MARK, group_message, is_unasked, reaction_of, replied_to
 from services.answering.models import AnswerKind
 from services.answering.service import QuestionAnswering
+from services.budgets.charge import Charge, charged
 from services.proactive.models import GroupMessage, OpinionSource, Outcome
 from services.proactive.rules import asks_for_quiet
 from services.proactive.service import OBJECTION_QUIET, ProactiveService
 from services.records.tables import now
+from services.session import Session
 
 __plugin_meta__ = PluginMetadata(
     "主动回答",
@@ -74,11 +76,19 @@ async def _(bot: Bot, event: GroupMessageEvent, proactive: Proactive, answering:
 
 
 async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService, answering: QuestionAnswering) -> None:
+    questions = services().questions
+    if not questions.has_room_for_unasked(message.group_id):
+        return
     approval = await proactive.consider(message)
     if approval is None:
         return
+    # Others may have taken the rest of the day while this one waited.
+    if not questions.count_unasked(message.group_id):
+        await proactive.settle(approval, Outcome.FAILED)
+        return
     try:
-        answer = await answering.answer_unasked(approval.collection, approval.question, approval.retrieval)
+        with charged(Charge(Session(message.group_id, message.user_id).chat)):
+            answer = await answering.answer_unasked(approval.collection, approval.question, approval.retrieval)
     except Exception:
         await proactive.settle(approval, Outcome.FAILED)
         raise

@@ -74,6 +74,8 @@ async def _replay(content: bytes) -> int:
             "DATA_DIR": directory,
             "SANDBOX__ENABLED": "true",
             "SANDBOX__TOKEN": "",
+            # Long pauses are played shorter than they were.
+            "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": "0",
         }
         bot = await asyncio.create_subprocess_exec(
             sys.executable, str(ROOT / "bot.py"), env=environment, stdout=PIPE, stderr=STDOUT

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from services.answering.service import QuestionAnswering
 from services.answering.written import review
+from services.budgets.model import ModelBudget
+from services.budgets.questions import QuestionBudget
+from services.budgets.turns import FairTurns
 from services.database import open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
@@ -15,7 +18,7 @@ from services.knowledge.building import Building
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
-from services.llm import ChatModel, open_chat_model
+from services.llm import ChatModel, ModelMeter, open_chat_model
 from services.memory.service import MemoryService
 from services.proactive.service import ProactiveService
 from services.prompts import load_prompts
@@ -24,11 +27,17 @@ from services.records.conversations import ConversationRecords
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.uploads import UploadRecords
+from services.records.usage import UsageRecords
 from services.reranking import RerankService
 from services.retrieval.expansion import QueryExpansion
 from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranker, load_coefficients
 from services.retrieval.retriever import Retriever
+from services.session import SessionScope
 from services.settings import Settings
+
+# So many questions of one group are worked on at a time, each of another member: as many as the model is asked at a
+# time, and few enough that the index is soon free for another group.
+_QUESTIONS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,7 @@ class Services:
     retriever: Retriever
     memory: MemoryService
     answering: QuestionAnswering
+    questions: QuestionBudget
     proactive: ProactiveService
     conversations: ConversationRecords
     uploads: UploadRecords
@@ -65,7 +75,10 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         stack.push_async_callback(index.close)
 
         documents, conversations = DocumentRecords(database), ConversationRecords(database)
-        model, fast_model = _models(settings)
+        usage = UsageRecords(database)
+        model_budget = ModelBudget(usage, settings.budget)
+        await model_budget.resume()
+        model, fast_model = _models(settings, model_budget)
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)
@@ -92,6 +105,15 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             settings.knowledge.scope,
         )
 
+        # A memory that a whole group shares takes one question at a time.
+        shared = settings.session.scope is SessionScope.GROUP
+        questions = QuestionBudget(
+            settings.budget,
+            {int(number) for number in settings.superusers},
+            FairTurns(1 if shared else _QUESTIONS_AT_ONCE),
+        )
+        await questions.resume(usage)
+
         await memory.resume()
         await knowledge.resume()
         await proactive.resume()
@@ -100,7 +122,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             knowledge=knowledge,
             retriever=retriever,
             memory=memory,
-            answering=QuestionAnswering(retriever, chain, memory),
+            answering=QuestionAnswering(retriever, chain, memory, model_budget),
+            questions=questions,
             proactive=proactive,
             conversations=conversations,
             uploads=UploadRecords(database),
@@ -131,10 +154,10 @@ async def _open_reranker(settings: Settings, embedding: EmbeddingModel, stack: A
     return ServiceReranker(service)
 
 
-def _models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]:
+def _models(settings: Settings, meter: ModelMeter) -> tuple[ChatModel | None, ChatModel | None]:
     if not settings.llm.enabled:
         return None, None
-    model = open_chat_model(settings.llm, settings.llm.model)
+    model = open_chat_model(settings.llm, settings.llm.model, meter)
     if settings.llm.fast_model in ("", settings.llm.model):
         return model, model
-    return model, open_chat_model(settings.llm, settings.llm.fast_model)
+    return model, open_chat_model(settings.llm, settings.llm.fast_model, meter)

@@ -5,7 +5,8 @@
     ├── DataDirectoryError     DATA_DIR is in use by another process or is unusable
     ├── ModelError             the language model returned no usable answer
     │   ├── ModelTimeout       it did not answer within LLM__TIMEOUT_S
-    │   └── ModelUnavailable   it is unreachable or returns errors
+    │   ├── ModelUnavailable   it is unreachable or returns errors
+    │   └── ModelBudgetSpent   the chat has used up its calls or tokens of the day
     ├── EmbeddingError         the embedding model returned no vectors
     ├── RerankError            the rerank service returned no usable scores
     ├── SearchIndexError       the search index failed
@@ -52,6 +53,10 @@ class ModelTimeout(ModelError):
 
 class ModelUnavailable(ModelError):
     """The language model is unreachable, rejects the call or returns errors."""
+
+
+class ModelBudgetSpent(ModelError):
+    """The group or private chat has used up its calls or tokens of the day; the model was not called."""
 
 
 class EmbeddingError(ServiceError):

@@ -4,10 +4,14 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, SecretStr
@@ -24,18 +28,63 @@ Structured = TypeVar("Structured", bound=BaseModel)
 Prompt = PromptValue | Sequence[BaseMessage]
 
 
+@dataclass(slots=True)
+class ModelCall:
+    """One call under way: the name of the model, what it is asked, and its reply once it is there."""
+
+    model: str
+    prompt: Prompt
+    reply: AIMessage | None = None
+
+    @property
+    def prompt_text(self) -> str:
+        """The text of all messages of the prompt."""
+        messages = self.prompt.to_messages() if isinstance(self.prompt, PromptValue) else self.prompt
+        return "\n".join(message.text for message in messages)
+
+
+class ModelMeter(Protocol):
+    """What counts the calls of models and bounds them."""
+
+    def metered(self, call: ModelCall) -> AbstractAsyncContextManager[None]:
+        """Let the block make `call` when it may be made, and count it. Raises `ModelBudgetSpent` before the block."""
+        ...
+
+
+class _Reply(AsyncCallbackHandler):
+    """Keeps the whole reply, with its tokens, also where a parser takes only a part of it or fails."""
+
+    def __init__(self, call: ModelCall) -> None:
+        self._call = call
+
+    async def on_llm_end(self, response: LLMResult, **_: Any) -> None:
+        """Called by LangChain when the model has replied."""
+        generation = response.generations[0][0]
+        if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
+            self._call.reply = generation.message
+
+
 class ChatModel:
     """A chat model whose answer is complete or is an error.
 
     `deadline_s` bounds a whole call with all its retries: the client's own time-out is per read, and a service that
-    sends a byte now and then would never meet it.
+    sends a byte now and then would never meet it. Every call goes through `meter`; without one it is not counted.
     """
 
-    def __init__(self, model: BaseChatModel, name: str, *, deadline_s: float, structured_method: str) -> None:
+    def __init__(
+        self,
+        model: BaseChatModel,
+        name: str,
+        *,
+        deadline_s: float,
+        structured_method: str,
+        meter: ModelMeter | None = None,
+    ) -> None:
         self.name = name
         self._model = model
         self._deadline_s = deadline_s
         self._structured_method = structured_method
+        self._meter = meter
 
     async def reply(self, prompt: Prompt) -> AIMessage:
         """Ask once. Raises `ModelTimeout`, `ModelUnavailable`, or `ModelError` for an unfinished or empty answer."""
@@ -64,15 +113,20 @@ class ChatModel:
         return result
 
     async def _call(self, runnable: Runnable[Any, Any], prompt: Prompt) -> object:
+        call = ModelCall(self.name, prompt)
+        async with self._meter.metered(call) if self._meter else nullcontext():
+            return await self._within_deadline(runnable, call)
+
+    async def _within_deadline(self, runnable: Runnable[Any, Any], call: ModelCall) -> object:
         try:
             async with asyncio.timeout(self._deadline_s):
-                return await runnable.ainvoke(prompt)
+                return await runnable.ainvoke(call.prompt, {"callbacks": [_Reply(call)]})
         except Exception as error:
             # The true boundary to a foreign service: what its client raises on odd answers is not a closed set.
             raise _model_error(error) from error
 
 
-def open_chat_model(settings: LLMSettings, name: str) -> ChatModel:
+def open_chat_model(settings: LLMSettings, name: str, meter: ModelMeter | None = None) -> ChatModel:
     """A model of the configured service. Nothing is sent yet."""
     # Importing this costs 1.4 s of processor time: only who has a key pays it.
     from langchain_openai import ChatOpenAI  # noqa: PLC0415
@@ -86,7 +140,8 @@ def open_chat_model(settings: LLMSettings, name: str) -> ChatModel:
         stream_usage=True,
     )
     deadline_s = settings.timeout_s * (settings.max_retries + 1) + 10
-    return ChatModel(model, name, deadline_s=deadline_s, structured_method=settings.structured_method)
+    method = settings.structured_method
+    return ChatModel(model, name, deadline_s=deadline_s, structured_method=method, meter=meter)
 
 
 def _model_error(error: Exception) -> ModelError:

@@ -51,19 +51,37 @@ class Session:
     group_id: int | None
     user_id: int
 
-    def session_id(self, scope: SessionScope) -> str:
-        """Return the key of this conversation's memory."""
+    @property
+    def chat(self) -> str:
+        """Return the key of the whole group or private chat, which pays for what its members ask.
+
+        >>> Session(group_id=777, user_id=10002).chat
+        'group_777'
+        """
         if self.group_id is None:
             return f"private_{_number(self.user_id)}"
-        if scope is SessionScope.GROUP:
-            return f"group_{_number(self.group_id)}"
-        return f"group_{_number(self.group_id)}_{_number(self.user_id)}"
+        return f"group_{_number(self.group_id)}"
+
+    def session_id(self, scope: SessionScope) -> str:
+        """Return the key of this conversation's memory."""
+        if self.group_id is None or scope is SessionScope.GROUP:
+            return self.chat
+        return f"{self.chat}_{_number(self.user_id)}"
 
     def collection(self, scope: KnowledgeScope) -> Collection:
         """Return the knowledge base of this chat."""
         if self.group_id is None:
             return Collection.of_private(self.user_id, scope)
         return Collection.of_group(self.group_id, scope)
+
+
+def chat_of(session_id: str) -> str:
+    """Return the group or private chat that a conversation belongs to.
+
+    >>> chat_of("group_777_10002"), chat_of("group_777"), chat_of("private_10002")
+    ('group_777', 'group_777', 'private_10002')
+    """
+    return "_".join(session_id.split("_")[:2])
 
 
 def _number(qq: int) -> int:

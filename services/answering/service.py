@@ -8,7 +8,9 @@ from services.answering.models import Answer, AnswerKind, CitedPassage, SourceSt
 from services.answering.quoted import excerpt_answer
 from services.answering.trace import AnswerTrace, AnswerTraces
 from services.answering.written import says_nothing
-from services.errors import ModelError, RerankError, SearchIndexError
+from services.budgets.charge import Charge, charged
+from services.budgets.model import ModelBudget
+from services.errors import ModelBudgetSpent, ModelError, RerankError, SearchIndexError
 from services.memory.service import MemoryService, Turn
 from services.rag import RagChain
 from services.records.conversations import Source
@@ -16,7 +18,7 @@ from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
 from services.retrieval.timing import StageTimes
 from services.retrieval.wording import asks_something, follows_up
-from services.session import Collection
+from services.session import Collection, chat_of
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +27,22 @@ _NOT_REMEMBERED = "（这一轮对话没能记下来，后面可能接不上。�
 
 
 class QuestionAnswering:
-    """Answers by the model where there is one, by quotation where there is none or it fails."""
+    """Answers by the model where there is one, by quotation where there is none, it fails or its budget is spent.
 
-    def __init__(self, retriever: Retriever, chain: RagChain[Answer] | None, memory: MemoryService) -> None:
+    Without `budget` the model may be asked without limit.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        chain: RagChain[Answer] | None,
+        memory: MemoryService,
+        budget: ModelBudget | None = None,
+    ) -> None:
         self._retriever = retriever
         self._chain = chain
         self._memory = memory
+        self._budget = budget
         self.traces = AnswerTraces()
         # The sources of the last unasked answer of each group, which is nobody's memory; gone with the process.
         self._unasked: dict[str, tuple[Source, ...]] = {}
@@ -39,7 +51,7 @@ class QuestionAnswering:
         """Answer and remember. Always gives something to send; raises only when the records themselves fail."""
         times = StageTimes()
         async with self._memory.turn(session_id, user_id, question.shown) as turn:
-            with times.measure("total"):
+            with times.measure("total"), charged(Charge(chat_of(session_id), turn.id)):
                 question = await _in_context(question, turn)
                 answer, retrieval = await self._answered(collection, question, turn, times)
         self._trace(session_id, collection, question, retrieval, answer, times)
@@ -48,7 +60,8 @@ class QuestionAnswering:
     async def answer_unasked(self, collection: Collection, question: Question, retrieval: Retrieval) -> Answer | None:
         """An answer to what nobody asked the bot, from passages approved already; nobody's memory is read or written.
 
-        None where the model fails, finds nothing, or does not show where every figure of its answer stands.
+        Call it within `charged`. None where the model fails, finds nothing, or does not show where every figure of its
+        answer stands.
         """
         if retrieval.status is not RetrievalStatus.USABLE or not retrieval.references:
             return None
@@ -91,7 +104,11 @@ class QuestionAnswering:
         try:
             if self._chain is None:
                 return await self._quote(collection, question, turn, times)
-            return await self._write(self._chain, collection, question, turn, times)
+            try:
+                return await self._write(self._chain, collection, question, turn, times)
+            except ModelBudgetSpent:
+                answer, retrieval = await self._quote(collection, question, turn, times)
+                return _noticed(answer, self._budget.notice() if self._budget else ""), retrieval
         except ModelError as error:
             return await self._without_model(collection, question, turn, error, times)
         except RerankError as error:
@@ -103,6 +120,9 @@ class QuestionAnswering:
     async def _write(
         self, chain: RagChain[Answer], collection: Collection, question: Question, turn: Turn, times: StageTimes
     ) -> tuple[Answer, Retrieval]:
+        # Asked first: a retrieval for an answer that is not written would be for nothing.
+        if self._budget is not None:
+            self._budget.require()
         written = await chain.answer(collection.name, question, turn.history, times)
         answer = written.reviewed
         return answer if turn.history.stored else _noticed(answer, _NOT_REMEMBERED), written.retrieval

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, message_to_dict
 from langchain_core.prompts import ChatPromptTemplate
 
-from services.errors import HistoryError, ModelError
+from services.budgets.charge import Charge, charged
+from services.errors import HistoryError, ModelBudgetSpent, ModelError
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
 from services.memory.history import TurnHistory, as_text
 from services.records.conversations import ConversationRecords, Source
 from services.records.tables import HistoryRecord, TurnState
+from services.session import chat_of
 from services.settings import MemorySettings
 
 log = logging.getLogger(__name__)
@@ -49,8 +51,12 @@ class Exchange:
 
 @dataclass(slots=True)
 class Turn:
-    """A question being answered. It ends by `complete`, by RunnableWithMessageHistory on `history`, or as failed."""
+    """A question being answered. It ends by `complete`, by RunnableWithMessageHistory on `history`, or as failed.
 
+    `id` is its number in the log.
+    """
+
+    id: int
     question: str
     history: TurnHistory
 
@@ -101,7 +107,7 @@ class MemoryService:
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             turn_id = await self._records.begin(session_id, user_id, question)
-            turn = Turn(question, TurnHistory(self._records, session_id, turn_id))
+            turn = Turn(turn_id, question, TurnHistory(self._records, session_id, turn_id))
             try:
                 yield turn
             finally:
@@ -180,6 +186,9 @@ class MemoryService:
             try:
                 if not await self._replace(session_id, records[: self._rules.summary_chunk_size], model):
                     return
+            except ModelBudgetSpent:
+                # Nothing that could be mended: it is the same until midnight.
+                return
             except ModelError as error:
                 log.warning("summary of %s is put off to the next turn: %s", session_id, error)
                 return
@@ -194,7 +203,8 @@ class MemoryService:
     async def _replace(self, session_id: str, records: list[HistoryRecord], model: ChatModel) -> bool:
         """Replace messages by their summary; nothing is locked meanwhile, and nothing happens if they changed."""
         lines = as_text([record.message for record in records])
-        reply = await model.reply(await self._prompt.ainvoke({"history_text": "\n".join(lines)}))
+        with charged(Charge(chat_of(session_id))):
+            reply = await model.reply(await self._prompt.ainvoke({"history_text": "\n".join(lines)}))
         message = SystemMessage(complete_summary(lines, reply.text.strip()))
         return await self._records.replace(session_id, records, message_to_dict(message))
 

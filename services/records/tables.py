@@ -142,6 +142,7 @@ class TurnRecord(Base):
     """
 
     __tablename__ = "turns"
+    __table_args__ = (Index("turns_asked_at", "asked_at"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     session_id: Mapped[str] = mapped_column(String(64), index=True)
@@ -152,6 +153,26 @@ class TurnRecord(Base):
     asked_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     sources: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
+
+
+class ModelCallRecord(Base):
+    """One call of a model: who pays for it, for which turn, and its tokens; never what was said.
+
+    `chat` is the group or private chat (`Session.chat`). `turn_id` is None for a summary, a trial or an answer that
+    nobody asked for. `estimated`: the service did not say how many tokens there were.
+    """
+
+    __tablename__ = "model_calls"
+    __table_args__ = (Index("model_calls_called_at", "called_at"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    chat: Mapped[str] = mapped_column(String(64))
+    turn_id: Mapped[int | None] = mapped_column(ForeignKey("turns.id", ondelete="SET NULL"))
+    model: Mapped[str] = mapped_column(Text)
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    estimated: Mapped[bool]
+    called_at: Mapped[datetime]
 
 
 class HistoryRecord(Base):

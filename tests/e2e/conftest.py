@@ -30,8 +30,8 @@ class BotFactory:
     def create(self, *, script: Path | None = None, **settings: str | None) -> BotProcess:
         """Return a bot that is not started and that the caller has to stop.
 
-        `settings` are environment variables; None removes one. By default the bot uses the model server and sends
-        without pauses.
+        `settings` are environment variables; None removes one. By default the bot uses the model server, sends
+        without pauses and takes any number of questions.
         """
         self._count += 1
         environment: dict[str, str | None] = {
@@ -41,6 +41,8 @@ class BotFactory:
             "LLM__TIMEOUT_S": "10",
             "SEND__GROUP_INTERVAL_S": "0",
             "SEND__PER_MINUTE": "0",
+            "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": "0",
+            "BUDGET__WAITING_QUESTIONS": "50",
         }
         directory = self._directory / f"bot{self._count}"
         for model in self._converted_models.iterdir():

@@ -260,7 +260,8 @@ async def test_other_pages_cannot_act(shared_bot: BotProcess) -> None:
 
 @pytest.fixture(scope="module")
 async def shared_bot(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[BotProcess]:
-    async with BotProcess(tmp_path_factory.mktemp("sandbox"), {"LLM__API_KEY": ""}) as bot:
+    settings = {"LLM__API_KEY": "", "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": "0"}
+    async with BotProcess(tmp_path_factory.mktemp("sandbox"), settings) as bot:
         yield bot
 
 

@@ -28,7 +28,12 @@ async def browser() -> AsyncIterator[Browser]:
 @pytest.fixture(scope="module")
 async def bot(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[BotProcess]:
     assert browser.is_connected()
-    settings = {"LLM__API_KEY": "", "SEND__GROUP_INTERVAL_S": "0", "SEND__PER_MINUTE": "0"}
+    settings = {
+        "LLM__API_KEY": "",
+        "SEND__GROUP_INTERVAL_S": "0",
+        "SEND__PER_MINUTE": "0",
+        "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": "0",
+    }
     async with BotProcess(tmp_path_factory.mktemp("page"), settings) as bot:
         yield bot
 

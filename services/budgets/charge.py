@@ -1,0 +1,33 @@
+"""Who pays for a call of the model: the group or private chat on whose behalf the present task works."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """The group or private chat that pays (see `Session.chat`), and the turn that the call belongs to, if any."""
+
+    chat: str
+    turn_id: int | None = None
+
+
+# No default: a call of the model that nobody pays for is a programming error.
+_present: ContextVar[Charge] = ContextVar("charge")
+
+
+@contextmanager
+def charged(charge: Charge) -> Generator[None]:
+    """Charge every call of the model in the block, and in the tasks that it starts, to `charge`."""
+    token = _present.set(charge)
+    try:
+        yield
+    finally:
+        _present.reset(token)
+
+
+def present_charge() -> Charge:
+    """Return who pays for what the present task does. Raises `LookupError` outside of `charged`."""
+    return _present.get()

@@ -1,0 +1,154 @@
+"""Calls and tokens of the model: counted for each group and private chat, bounded for the day."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from weakref import WeakValueDictionary
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from services.budgets.charge import present_charge
+from services.budgets.day import beginning_of, today
+from services.errors import ModelBudgetSpent, ModelTimeout
+from services.llm import ModelCall
+from services.records.tables import now
+from services.records.usage import ModelCallEntry, UsageRecords
+from services.settings import BudgetSettings
+
+log = logging.getLogger(__name__)
+
+# So many calls of one group run at a time; the client of the model has 1,000 connections for all groups together. With
+# 60 questions a minute and answers that take eight seconds, as slow services do, nobody waits for a call.
+CALLS_AT_ONCE = 8
+_SPENT = "今天这里的模型用量用完了，明天再试。"
+_NOTICE = "今天这里的模型用量用完了，先只摘录资料原文，明天恢复。"
+
+
+@dataclass(slots=True)
+class _Spent:
+    calls: int = 0
+    tokens: int = 0
+
+
+@dataclass(slots=True)
+class _Day:
+    day: date
+    spent: dict[str, _Spent] = field(default_factory=dict[str, _Spent])
+    told: set[str] = field(default_factory=set[str])
+
+
+class ModelBudget:
+    """The meter of every model (see `services.llm.ModelMeter`): who pays is what `charged` says.
+
+    A call counts when it begins, so that there are never more than the budget allows. Tokens are known when it ends:
+    the calls under way, at most `CALLS_AT_ONCE` for each group, may exceed their budget. A call with its retries counts
+    once. The counts of the day survive a restart by `resume`.
+    """
+
+    def __init__(self, records: UsageRecords, settings: BudgetSettings, *, day: Callable[[], date] = today) -> None:
+        self._records = records
+        self._settings = settings
+        self._today = day
+        self._day = _Day(day())
+        self._lanes: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def resume(self) -> None:
+        """Count what was used today before this process began."""
+        day = self._present_day()
+        for usage in await self._records.model_usage_since(beginning_of(day.day)):
+            spent = day.spent.setdefault(usage.chat, _Spent())
+            spent.calls += usage.calls
+            spent.tokens += usage.tokens
+
+    def require(self) -> None:
+        """Raise `ModelBudgetSpent` if whoever pays now has nothing left for today."""
+        chat = present_charge().chat
+        spent = self._present_day().spent.get(chat, _Spent())
+        calls, tokens = self._settings.group_model_calls_per_day, self._settings.group_model_tokens_per_day
+        if (calls and spent.calls >= calls) or (tokens and spent.tokens >= tokens):
+            raise ModelBudgetSpent(_SPENT, f"{chat}: {spent.calls} calls, {spent.tokens} tokens")
+
+    def notice(self) -> str:
+        """Return the sentence that the model is not asked any more today; empty when it was said here before."""
+        chat, told = present_charge().chat, self._present_day().told
+        if chat in told:
+            return ""
+        told.add(chat)
+        return _NOTICE
+
+    @asynccontextmanager
+    async def metered(self, call: ModelCall) -> AsyncGenerator[None]:
+        """Wait until few enough calls of the same group are under way, then count what the block does with `call`.
+
+        Raises `ModelBudgetSpent` before the block where nothing is left.
+        """
+        charge = present_charge()
+        lane = self._lanes.setdefault(charge.chat, asyncio.Semaphore(CALLS_AT_ONCE))
+        async with lane:
+            self.require()
+            self._spent(charge.chat).calls += 1
+            called_at, given_up = now(), False
+            try:
+                yield
+            except (ModelTimeout, asyncio.CancelledError):
+                given_up = True
+                raise
+            finally:
+                prompt_tokens, completion_tokens, estimated = _tokens(call, given_up=given_up)
+                self._spent(charge.chat).tokens += prompt_tokens + completion_tokens
+                entry = ModelCallEntry(
+                    chat=charge.chat,
+                    turn_id=charge.turn_id,
+                    model=call.model,
+                    prompt_tokens=prompt_tokens,
+                    completion_tokens=completion_tokens,
+                    estimated=estimated,
+                    called_at=called_at,
+                )
+                await asyncio.shield(self._write(entry))
+
+    async def _write(self, entry: ModelCallEntry) -> None:
+        try:
+            await self._records.add_model_call(entry)
+        except SQLAlchemyError:
+            # The answer is there and paid for, and counted in memory: it is not thrown away for its entry.
+            log.exception("a call of the model for %s could not be written down", entry.chat)
+
+    def _spent(self, chat: str) -> _Spent:
+        return self._present_day().spent.setdefault(chat, _Spent())
+
+    def _present_day(self) -> _Day:
+        day = self._today()
+        if day != self._day.day:
+            self._day = _Day(day)
+        return self._day
+
+
+def _tokens(call: ModelCall, *, given_up: bool) -> tuple[int, int, bool]:
+    """Return the tokens of prompt and completion, and whether they are estimated.
+
+    A call that was given up has been sent and is paid for, as far as anybody can tell; one that was refused is not.
+    """
+    reply = call.reply
+    if reply is None:
+        return (estimated_tokens(call.prompt_text), 0, True) if given_up else (0, 0, True)
+    usage = reply.usage_metadata
+    if usage is not None:
+        return usage["input_tokens"], usage["output_tokens"], False
+    return estimated_tokens(call.prompt_text), estimated_tokens(reply.text), True
+
+
+def estimated_tokens(text: str) -> int:
+    """Estimate the tokens of `text`: one for each Chinese character, one for four letters.
+
+    Tokenizers of Chinese models need 0.6 to 0.8 tokens for a Chinese character: the estimate errs on the safe side.
+
+    >>> estimated_tokens("报销制度"), estimated_tokens("reimbursement")
+    (4, 4)
+    """
+    # Counted by the length in UTF-8, where a Chinese character has three bytes: no loop over a long text.
+    wide = (len(text.encode("utf-8", "surrogatepass")) - len(text)) // 2
+    return wide + -(-(len(text) - wide) // 4)
