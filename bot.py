@@ -84,6 +84,7 @@ def _load(settings: "Settings") -> None:
     from nonebot.adapters.onebot.v11 import Adapter
     from nonebot.log import LoguruHandler
 
+    from plugins._result_store import SingleResultStore
     from services.errors import SettingsError
 
     # All values are handed over: NoneBot's own reading would take a token of digits for a number, and `a,b` for an
@@ -109,7 +110,11 @@ def _load(settings: "Settings") -> None:
         ours.addHandler(LoguruHandler())
         ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)
         ours.propagate = False
-    nonebot.get_driver().register_adapter(Adapter)
+
+    class TolerantAdapter(Adapter):
+        _result_store = SingleResultStore()
+
+    nonebot.get_driver().register_adapter(TolerantAdapter)
     wanted = {path.stem for path in (*Path("plugins").glob("[!_]*.py"), *Path("plugins").glob("[!_]*/"))}
     loaded = {plugin.name for plugin in nonebot.load_plugins("plugins")}
     if missing := sorted(wanted - loaded):
