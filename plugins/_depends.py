@@ -13,6 +13,8 @@ from nonebot.utils import run_coro_with_shield
 
 from plugins._confirmation import Confirmations
 from plugins._outbox import Outbox
+from plugins._recalls import Recalls
+from plugins._receipts import Receipts
 from services.answering.service import QuestionAnswering
 from services.container import Services, open_services
 from services.errors import ServiceError
@@ -32,7 +34,9 @@ def settings() -> Settings:
     return _driver.config.qunzhi
 
 
-outbox = Outbox(settings().send)
+recalls = Recalls()
+outbox = Outbox(settings().send, recalls)
+receipts = Receipts(outbox)
 confirmations = Confirmations()
 
 
@@ -55,6 +59,7 @@ async def _open() -> None:
 
 @_driver.on_shutdown
 async def _close() -> None:
+    outbox.close()
     # NoneBot shields handlers from its own cancelling and then waits for them: one that waits for a model, or for the
     # account to come back, would hold up the stop for minutes. What it was at is taken up at the next start.
     name = f"{run_coro_with_shield.__module__}.{run_coro_with_shield.__qualname__}"

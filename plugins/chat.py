@@ -9,9 +9,9 @@ from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 from nonebot.rule import to_me
 
-from plugins._depends import Answering, settings
+from plugins._depends import Answering, recalls, settings
 from plugins._messages import answer_text
-from plugins._speaker import Speaker, Speaking, asked_knowledge
+from plugins._speaker import Speaker, Speaking, asked_knowledge, reading_count
 from plugins._working import show_reaction, working
 from services.retrieval.models import Question
 
@@ -69,8 +69,11 @@ async def _answer(event: MessageEvent, message: Message, speaker: Speaker, answe
         await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
 
     async with working(show):
-        answer = await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
-    await speaker.reply(answer_text(answer))
+        work = answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
+        answer = await recalls.unless_recalled(speaker.chat, speaker.message_id, work)
+    if answer is None:
+        return
+    await speaker.reply(answer_text(answer, reading_count(speaker, asked.collection)))
     answering.tidy(speaker.session_id)
 
 

@@ -1,6 +1,7 @@
 """Programmed failures of the actions: errors, delays, silence."""
 
 from dataclasses import dataclass
+from typing import Any
 
 ANY = "*"
 
@@ -26,6 +27,8 @@ class Faults:
         self._failures: dict[str, Failure] = {}
         self._delays: dict[str, float] = {}
         self._ignored: set[str] = set()
+        self._answers: dict[str, int] = {}
+        self._data: dict[str, Any] = {}
 
     def fail(
         self,
@@ -48,11 +51,21 @@ class Faults:
         """Neither do nor answer it."""
         self._ignored |= set(actions)
 
+    def repeat(self, action: str, times: int) -> None:
+        """Answer everything of this kind `times` times, as NapCat's streaming actions do."""
+        self._answers[action] = times
+
+    def answer(self, action: str, data: Any) -> None:
+        """Do everything of this kind and answer with `data`, of whatever kind, instead of what it gave."""
+        self._data[action] = data
+
     def restore(self) -> None:
-        """End all failures, delays and ignored actions."""
+        """End everything that goes wrong."""
         self._failures.clear()
         self._delays.clear()
         self._ignored.clear()
+        self._answers.clear()
+        self._data.clear()
 
     def is_ignored(self, action: str) -> bool:
         """Whether a call of this kind is lost."""
@@ -61,6 +74,14 @@ class Faults:
     def delay_of(self, action: str) -> float:
         """Seconds before a call of this kind is done."""
         return self._delays.get(action, self._delays.get(ANY, 0.0))
+
+    def answers_to(self, action: str) -> int:
+        """Return how often a call of this kind is answered."""
+        return self._answers.get(action, self._answers.get(ANY, 1))
+
+    def data_for(self, action: str, data: Any) -> Any:
+        """Return what a call of this kind is answered with; `data` is what it gave."""
+        return self._data.get(action, data)
 
     def take_failure(self, action: str) -> Failure | None:
         """How this call fails, counted; None if it does not."""
