@@ -12,6 +12,8 @@ from nonebot.params import Depends
 
 from plugins._confirmation import Confirmations
 from plugins._outbox import Outbox
+from plugins._recalls import Recalls
+from plugins._receipts import Receipts
 from plugins._shutdown import shutdown
 from services.answering.service import QuestionAnswering
 from services.container import Services, open_services
@@ -32,7 +34,9 @@ def settings() -> Settings:
     return _driver.config.qunzhi
 
 
-outbox = Outbox(settings().send)
+recalls = Recalls()
+outbox = Outbox(settings().send, recalls)
+receipts = Receipts(outbox)
 confirmations = Confirmations()
 
 
@@ -71,6 +75,7 @@ def _silent_exit(code: int) -> SystemExit:
 
 @_driver.on_shutdown
 async def _close() -> None:
+    outbox.close()
     await _end_events()
     _opened.clear()
     try:

@@ -9,7 +9,7 @@ import stat
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from nonebot import logger
@@ -62,9 +62,15 @@ class UploadedFile:
 
 def _integer(value: object) -> int:
     try:
-        return int(str(value or 0))
+        number = int(str(value or 0))
     except ValueError:
         return 0
+    return number if 0 <= number < 1 << 63 else 0
+
+
+def _fields(data: object) -> dict[str, Any]:
+    """Return what a client answered as an object; an answer of any other kind says nothing."""
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
 
 async def fetch(
@@ -117,7 +123,7 @@ async def _link(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int
     except _API_ERRORS as error:
         logger.warning(f"no link for {file.name!r}: {error!r}")
         return ""
-    url = str((data or {}).get("url") or "")
+    url = str(_fields(data).get("url") or "")
     if not url.startswith(("http://", "https://")):
         return ""
     return url + quote(file.name) if url.endswith("fname=") else url
@@ -129,7 +135,8 @@ async def _fresh_id(bot: Bot, file: UploadedFile, group_id: int) -> str:
     except _API_ERRORS as error:
         logger.warning(f"the files of group {group_id} cannot be listed: {error!r}")
         return ""
-    for entry in (data or {}).get("files") or []:
+    files = _fields(data).get("files")
+    for entry in map(_fields, files if isinstance(files, list) else []):
         same = (
             entry.get("file_name") == file.name and _integer(entry.get("file_size") or entry.get("size")) == file.size
         )
@@ -144,11 +151,11 @@ async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: in
     Return False where there is none. Raises `DownloadFailed` for a path that may not be read.
     """
     try:
-        data = await bot.call_api("get_file", file_id=file.file_id, _timeout=120) or {}
+        data = _fields(await bot.call_api("get_file", file_id=file.file_id, _timeout=120))
     except _API_ERRORS as error:
         logger.warning(f"the client has no copy of {file.name!r}: {error!r}")
         return False
-    if encoded := data.get("base64"):
+    if isinstance(encoded := data.get("base64"), str) and encoded:
         try:
             content = await asyncio.to_thread(base64.b64decode, encoded, validate=True)
         except (binascii.Error, ValueError):

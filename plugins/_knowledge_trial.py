@@ -12,8 +12,10 @@ from plugins._evaluation_report import result_csv, summary_text
 from plugins._expected_files import WAIT_S, expected_files
 from plugins._files import UploadedFile, fetch
 from plugins._messages import shortened
+from plugins._outbox import Delivery
 from plugins._retrieval_report import file_name, retrieval_text
 from plugins._speaker import AskedKnowledge, Speaker, asked_knowledge, member_role
+from plugins._turns import Priority
 from plugins._working import working
 from services.budgets.charge import Charge, charged
 from services.errors import DocumentRejected, DownloadFailed, ServiceError
@@ -120,7 +122,7 @@ async def _try_all(speaker: Speaker, file: UploadedFile, samples: list[Sample]) 
         await speaker.reply(f"收到「{name}」，共 {len(samples)} 题，正在测，期间照常可以问。")
 
     async def progress(done: int) -> None:
-        await outbox.send(speaker.chat, f"测了 {done}/{len(samples)}")
+        await outbox.send(speaker.chat, f"测了 {done}/{len(samples)}", priority=Priority.NOTICE)
 
     async with working(show), _turn:
         with charged(Charge(speaker.session.chat)):
@@ -131,5 +133,6 @@ async def _try_all(speaker: Speaker, file: UploadedFile, samples: list[Sample]) 
         # Sent before the command, it was taken in like any file.
         summary += f"\n\n「{name}」自己也在知识库里，结果偏好。用 /kb delete 删掉它，先发 /kb test 再发文件就不会入库。"
     result_name = f"{PurePath(file.name).stem[:40]}-结果.csv"
-    if not await outbox.send_file(speaker.chat, result_name, table, summary, speaker.message_id):
+    delivery = await outbox.send_file(speaker.chat, result_name, table, summary, speaker.message_id)
+    if delivery is Delivery.REFUSED:
         await speaker.reply(f"{summary}\n\n结果文件可能没有发出去，没看到就请检查机器人能不能上传文件。")

@@ -1,5 +1,6 @@
 """Answers and outcomes as the text that people read in QQ."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -8,10 +9,27 @@ from services.knowledge.models import IngestResult, IngestStatus
 
 # QQ's people live in one time zone; the server may stand in another.
 _ZONE = ZoneInfo("Asia/Shanghai")
+# What QQ takes as one plain message.
+_RECEIPT_CHARS = 1500
+_WORDS = {
+    IngestStatus.INDEXED: "已入库",
+    IngestStatus.UPDATED: "已更新为新版",
+    IngestStatus.REJECTED: "没有入库",
+    IngestStatus.DEFERRED: "还没入库",
+    IngestStatus.DUPLICATE: "已存在",
+    IngestStatus.IN_PROGRESS: "正在入库",
+    IngestStatus.REMOVED: "已删除",
+}
+_FAILURES = (IngestStatus.REJECTED, IngestStatus.DEFERRED, IngestStatus.REMOVED)
 
 
-def answer_text(answer: Answer) -> str:
-    """The answer, then what went wrong, then its sources, one a line."""
+def answer_text(answer: Answer, reading: int = 0) -> str:
+    """The answer, then what went wrong, then its sources, one a line.
+
+    `reading` counts the files that are still being taken in; an answer that found nothing mentions them.
+    """
+    if answer.kind is AnswerKind.NOTHING_FOUND:
+        return "\n\n".join(part for part in (answer.text + reading_text(reading), answer.notice) if part)
     sources = "\n".join(f"〔{source.number}〕{source.place}" for source in answer.sources)
     if answer.kind is AnswerKind.FAILED:
         return "\n\n".join(part for part in (answer.notice, answer.text, sources) if part)
@@ -46,10 +64,56 @@ def ingest_text(result: IngestResult) -> str:
             return f"{name}正在入库，不用再发。"
         case IngestStatus.REJECTED:
             return f"{name}没有入库：{result.reason}"
+        case IngestStatus.DEFERRED if not result.document_id:
+            return f"{name}还没入库：{result.reason}我会自动再试，不用重发。"
         case IngestStatus.DEFERRED:
             return f"{name}已收下，但还没入库：{result.reason}恢复后会自动继续。"
         case IngestStatus.REMOVED:
             return f"{name}已删除，没有入库。"
+
+
+def reading_text(reading: int) -> str:
+    """One sentence about files that are still being read, empty when there are none."""
+    return f"还有 {reading} 个文件正在读，读完可以再问。" if reading else ""
+
+
+def arrival_text(names: Sequence[str]) -> str:
+    """The sign that files arrived and take a while."""
+    what = f"「{names[0]}」" if len(names) == 1 else f" {len(names)} 个文件"
+    return f"收到{what}，正在入库…"
+
+
+def receipt_text(results: Sequence[IngestResult], reading: int) -> str:
+    """One message about files that came together, `reading` more of which are still being taken in.
+
+    Sums first, then each failure with its reason, then as many names as fit into one plain message.
+    """
+    if len(results) == 1:
+        return ingest_text(results[0]) + (f"还有 {reading} 个文件正在读。" if reading else "")
+    named = {status: [result.name for result in results if result.status is status] for status in _WORDS}
+    sums = [f"{_WORDS[status]} {len(names)} 个" for status, names in named.items() if names]
+    if reading:
+        sums.append(f"还有 {reading} 个正在读")
+    lines = ["，".join(sums) + "。", *(ingest_text(result) for result in results if result.status in _FAILURES)]
+    for status, names in named.items():
+        if names and status not in _FAILURES:
+            left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
+            lines.append(_names_line(_WORDS[status], names, left))
+    return "\n".join(line for line in lines if line)
+
+
+def _names_line(word: str, names: Sequence[str], limit: int) -> str:
+    """The names after their word in at most `limit` characters, empty when not even one fits."""
+    whole = f"{word}：{''.join(f'「{name}」' for name in names)}"
+    if len(whole) <= limit:
+        return whole
+    line, rest, chosen = f"{word}：", f"等 {len(names)} 个", 0
+    for name in names:
+        if len(line) + len(name) + 2 + len(rest) > limit:
+            break
+        line += f"「{name}」"
+        chosen += 1
+    return line + rest if chosen else ""
 
 
 def size_text(size: int) -> str:

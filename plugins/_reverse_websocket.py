@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 
 from plugins import _entrance
 from plugins._own_accounts import own_accounts
+from plugins._result_store import SingleResultStore
 from plugins._shutdown import shutdown
 
 # Clients are configured with any of these.
@@ -36,6 +37,8 @@ class ReverseWebSocketAdapter(Adapter):
 
     `token` is what clients show in their `Authorization` header; empty admits programs of this machine only.
     """
+
+    _result_store = SingleResultStore()
 
     def __init__(self, driver: Driver, *, token: str) -> None:
         self._token = token

@@ -8,8 +8,8 @@ from nonebot.adapters.onebot.v11 import Bot, GroupMessageEvent, MessageEvent
 from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable, NetworkError
 from nonebot.params import Depends
 
-from plugins._depends import outbox, services, settings
-from plugins._outbox import Chat
+from plugins._chat import Chat
+from plugins._depends import outbox, receipts, services, settings
 from services.roles import Action, Place, Role, lowest_role, refusal
 from services.session import Collection, KnowledgeScope, Session, SessionScope
 
@@ -79,11 +79,12 @@ def shares_knowledge() -> bool:
 async def member_role(bot: Bot, group_id: int, user_id: int, *, fresh: bool = False) -> Role | None:
     """What somebody is in a group by the client's own knowledge; None when he is no member or it cannot be told."""
     try:
-        info = await bot.get_group_member_info(group_id=group_id, user_id=user_id, no_cache=fresh)
+        info = await bot.call_api("get_group_member_info", group_id=group_id, user_id=user_id, no_cache=fresh)
     except (ActionFailed, NetworkError, ApiNotAvailable) as error:
         logger.warning(f"cannot look up member {user_id} of group {group_id}: {error!r}")
         return None
-    if not info or info.get("user_id") != user_id:
+    # A client may answer anything, or leave the answer out.
+    if not isinstance(info, dict) or info.get("user_id") != user_id:
         return None
     return _ROLES.get(str(info.get("role")), Role.MEMBER)
 
@@ -111,6 +112,13 @@ async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
             f"现在无法确认你在群 {group_id} 里，没有查那个群的资料。发 /kb use 0 改查自己的资料。",
         )
     return AskedKnowledge(Collection.of_group(group_id, settings().knowledge.scope), group_id)
+
+
+def reading_count(speaker: Speaker, collection: Collection) -> int:
+    """Return how many files are on their way into a knowledge base, of those that this chat may know of."""
+    arriving = receipts.reading_count(speaker.chat) if collection == speaker.own_collection else 0
+    # Files that are still fetched are no documents yet; documents may also come from the server or another account.
+    return max(arriving, len(services().knowledge.progress(collection.name)))
 
 
 async def _speaker(bot: Bot, event: MessageEvent) -> Speaker:

@@ -10,10 +10,11 @@ from nonebot.plugin import PluginMetadata
 from nonebot.rule import to_me
 
 from plugins._budget import Questions, within_command_budget
-from plugins._depends import Answering, settings
+from plugins._depends import Answering, recalls, settings
 from plugins._messages import answer_text
-from plugins._speaker import Speaker, Speaking, asked_knowledge
+from plugins._speaker import Speaker, Speaking, asked_knowledge, reading_count
 from plugins._working import show_reaction, working
+from services.answering.models import Answer
 from services.retrieval.models import Question
 
 __plugin_meta__ = PluginMetadata(
@@ -76,9 +77,15 @@ async def _answer(
             session = speaker.session
             await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
 
-        async with working(show), questions.turn(speaker.session):
-            answer = await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
-        await speaker.reply(answer_text(answer))
+        async def answered() -> Answer:
+            async with questions.turn(speaker.session):
+                return await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
+
+        async with working(show):
+            answer = await recalls.unless_recalled(speaker.chat, speaker.message_id, answered())
+        if answer is None:
+            return
+        await speaker.reply(answer_text(answer, reading_count(speaker, asked.collection)))
     answering.tidy(speaker.session_id)
 
 

@@ -16,7 +16,7 @@ def _said(event: MessageEvent) -> str:
 
 
 async def _is_answer(event: MessageEvent, speaker: Speaking) -> bool:
-    return _said(event) in YES | NO and confirmations.is_waiting(speaker.session)
+    return _said(event) in YES | NO and confirmations.concerns(speaker.session)
 
 
 answer = on_message(rule=_is_answer, priority=20, block=True)
@@ -24,5 +24,13 @@ answer = on_message(rule=_is_answer, priority=20, block=True)
 
 @answer.handle()
 async def _(event: MessageEvent, speaker: Speaking) -> None:
-    act = confirmations.take(speaker.session)
-    await speaker.reply(await act() if _said(event) in YES else "已取消。")
+    said = _said(event)
+    pending = confirmations.answer(speaker.session, said)
+    if isinstance(pending, str):
+        if pending:
+            await speaker.reply(pending)
+    elif said in NO:
+        await speaker.reply("已取消。")
+    else:
+        # They may have lost the right since they asked.
+        await speaker.reply(await speaker.refusal(pending.action) or await pending.act())

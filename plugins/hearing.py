@@ -43,7 +43,8 @@ async def ignore_own_accounts(bot: Bot, event: Event) -> None:
 @event_preprocessor
 async def make_storable(event: MessageEvent) -> None:
     """Half characters, which JSON can carry, cannot be stored, sent or shown: they are left out."""
-    for segment in event.message:
+    quoted = event.reply.message if event.reply is not None else ()
+    for segment in (*event.message, *quoted):
         if segment.type == "text":
             segment.data["text"] = str(segment.data.get("text", "")).encode("utf-8", "ignore").decode()
 

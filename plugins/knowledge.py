@@ -12,13 +12,13 @@ from nonebot.plugin import PluginMetadata
 from plugins._budget import Commanding
 from plugins._depends import Knowledge, confirmations, services, settings
 from plugins._knowledge_trial import try_knowledge
-from plugins._messages import ingest_text, passage_text, shortened, size_text, time_text
-from plugins._speaker import Speaker, asked_knowledge, member_role, shares_knowledge
+from plugins._messages import ingest_text, passage_text, reading_text, shortened, size_text, time_text
+from plugins._speaker import Speaker, asked_knowledge, member_role, reading_count, shares_knowledge
 from plugins._subcommands import split_subcommand
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
 from services.roles import Action, Place
-from services.session import Collection
+from services.session import Collection, Session
 
 __plugin_meta__ = PluginMetadata("知识库", "查看和管理群资料", "/kb status、/kb list……", type="application")
 
@@ -68,7 +68,7 @@ async def _(
         return
     if action in _LOOKING:
         asked = await asked_knowledge(speaker)
-        outcome = asked.refusal or await _LOOKING[action](knowledge, asked.collection, rest)
+        outcome = asked.refusal or await _LOOKING[action](speaker, knowledge, asked.collection, rest)
     elif action in _CHANGING:
         outcome = await _chosen_elsewhere(speaker) or await _CHANGING[action](speaker, knowledge, rest)
     elif action is Action.KB_TEST:
@@ -84,7 +84,7 @@ async def _(
 # -- looking ----------------------------------------------------------------------------------------------------------
 
 
-async def _status(knowledge: KnowledgeService, collection: Collection, _rest: str) -> str:
+async def _status(_speaker: Speaker, knowledge: KnowledgeService, collection: Collection, _rest: str) -> str:
     return status_text(await knowledge.status(collection.name))
 
 
@@ -109,12 +109,12 @@ def status_text(status: KnowledgeStatus) -> str:
     return "\n".join(lines)
 
 
-async def _list(knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+async def _list(speaker: Speaker, knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
     page = _number(rest) or 1
     entries, total = await knowledge.documents(collection.name, page, _PAGE)
     pages = -(-total // _PAGE)
     if not total:
-        return "知识库是空的，把文件发到群里就会入库。"
+        return f"知识库是空的，把文件发到群里就会入库。{reading_text(reading_count(speaker, collection))}"
     if not entries:
         return f"只有 {pages} 页，发 /kb list {pages} 看最后一页。"
     lines = [f"{entry.number}. {_entry_line(entry)}" for entry in entries]
@@ -127,7 +127,7 @@ def _entry_line(entry: DocumentEntry) -> str:
     return f"{shortened(entry.name, 24)}{version}（{f'{entry.chunks} 块' if entry.ready else '入库中'}）"
 
 
-async def _show(knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+async def _show(_speaker: Speaker, knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
     number = _number(rest)
     view = await knowledge.show(collection.name, number) if number else None
     if view is None:
@@ -142,12 +142,12 @@ async def _show(knowledge: KnowledgeService, collection: Collection, rest: str) 
     return "\n".join(lines)
 
 
-async def _search(_knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+async def _search(speaker: Speaker, _knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
     if not rest:
         return "请写上要找的词，例如 /kb search 报销。"
     found = await services().retriever.search(collection.name, rest, 5)
     if not found:
-        return f"没有找到和「{shortened(rest, 30)}」有关的资料。"
+        return f"没有找到和「{shortened(rest, 30)}」有关的资料。{reading_text(reading_count(speaker, collection))}"
     return "\n".join(
         f"〔{reference.number}〕{shortened(reference.place, 40)}\n{shortened(reference.text, 90)}"
         for reference in found
@@ -200,19 +200,27 @@ async def _delete(speaker: Speaker, knowledge: KnowledgeService, rest: str) -> s
         entry = await knowledge.delete(collection, view.entry.number)
         return f"「{entry.name}」已删除。" if entry else "这个文件已经不在了。"
 
-    return confirmations.ask(speaker.session, f"要删除「{view.entry.name}」（{view.entry.chunks} 块）", act)
+    return confirmations.ask(
+        speaker.session, Action.KB_DELETE, f"要删除「{view.entry.name}」（{view.entry.chunks} 块）", act
+    )
 
 
 async def _clear(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
     collection = speaker.own_collection.name
     _, total = await knowledge.documents(collection, 1, 1)
     if not total:
-        return "知识库是空的。"
+        return f"知识库是空的。{reading_text(reading_count(speaker, speaker.own_collection))}"
+    return _ask_to_clear(speaker.session, knowledge, collection, total)
 
+
+def _ask_to_clear(session: Session, knowledge: KnowledgeService, collection: str, total: int) -> str:
     async def act() -> str:
-        return f"已删除全部 {await knowledge.clear(collection)} 个文件。"
+        count = await knowledge.clear(collection, at_most=total)
+        if count > total:
+            return f"又来了 {count - total} 个文件，还没有删除。" + _ask_to_clear(session, knowledge, collection, count)
+        return f"已删除全部 {count} 个文件。"
 
-    return confirmations.ask(speaker.session, f"要清空知识库，删除全部 {total} 个文件", act)
+    return confirmations.ask(session, Action.KB_CLEAR, f"要清空知识库，删除全部 {total} 个文件", act)
 
 
 async def _reindex(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
@@ -270,7 +278,7 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) <= 12 else 0
 
 
-_LOOKING: Mapping[Action, Callable[[KnowledgeService, Collection, str], Awaitable[str]]] = {
+_LOOKING: Mapping[Action, Callable[[Speaker, KnowledgeService, Collection, str], Awaitable[str]]] = {
     Action.KB_STATUS: _status,
     Action.KB_LIST: _list,
     Action.KB_SHOW: _show,

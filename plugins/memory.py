@@ -44,11 +44,15 @@ async def _(speaker: Commanding, memories: Memory, text: Annotated[Message, Comm
     if action is None:
         await speaker.reply("没有这个命令，可以用 /memory status、show、compact、clear。")
         return
-    needed = _SHARED.get(action, action) if speaker.shares_memory else action
-    if refused := await speaker.refusal(needed):
+    if refused := await speaker.refusal(_needed(speaker, action)):
         await speaker.reply(refused)
         return
     await speaker.reply(await _OUTCOMES[action](speaker, memories))
+
+
+def _needed(speaker: Speaker, action: Action) -> Action:
+    """Return the right that `action` takes here."""
+    return _SHARED.get(action, action) if speaker.shares_memory else action
 
 
 async def _status(speaker: Speaker, memories: MemoryService) -> str:
@@ -92,7 +96,7 @@ async def _clear(speaker: Speaker, memories: MemoryService) -> str:
     async def act() -> str:
         return f"好，忘掉了，共 {await memories.clear(speaker.session_id)} 条消息。"
 
-    return confirmations.ask(speaker.session, "要忘掉这段对话", act)
+    return confirmations.ask(speaker.session, _needed(speaker, Action.MEMORY_CLEAR), "要忘掉这段对话", act)
 
 
 _OUTCOMES = {

@@ -6,9 +6,11 @@ from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable,
 from nonebot.compat import type_validate_python
 from nonebot.plugin import PluginMetadata
 
+from plugins._chat import Chat
 from plugins._depends import Answering, Proactive, is_open, outbox, services, settings
 from plugins._messages import answer_text
-from plugins._outbox import Chat
+from plugins._outbox import Delivery
+from plugins._turns import Priority
 from plugins._unasked import MARK, group_message, is_unasked, reaction_of, replied_to
 from services.answering.models import AnswerKind
 from services.answering.service import QuestionAnswering
@@ -96,8 +98,9 @@ async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService
         await proactive.settle(approval, Outcome.NOTHING_TO_SAY)
         return
     if await proactive.still_wanted(approval):
-        await outbox.send(_chat(bot, message.group_id), f"{answer_text(answer)}\n\n{MARK}", message.message_id)
-        await proactive.settle(approval, Outcome.SENT)
+        text = f"{answer_text(answer)}\n\n{MARK}"
+        delivery = await outbox.send(_chat(bot, message.group_id), text, message.message_id, Priority.NOTICE)
+        await proactive.settle(approval, Outcome.SENT if delivery is Delivery.SENT else Outcome.FAILED)
 
 
 # -- when somebody minds ----------------------------------------------------------------------------------------------
@@ -132,7 +135,7 @@ async def _(bot: Bot, event: NoticeEvent, proactive: Proactive) -> None:
         if replied_to(message) is not None or is_unasked(message):
             await proactive.welcome(reaction.group_id, replied_to(message))
     elif await _object(proactive, reaction.group_id, message, OpinionSource.REACTION):
-        await outbox.send(_chat(bot, reaction.group_id), _HUSHED)
+        await outbox.send(_chat(bot, reaction.group_id), _HUSHED, priority=Priority.NOTICE)
 
 
 async def _object(proactive: ProactiveService, group_id: int, message: Message, source: OpinionSource) -> bool | None:

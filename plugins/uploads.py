@@ -1,21 +1,24 @@
 """Files dropped into a group or sent in private: fetched, taken in, and their outcome told."""
 
 import asyncio
+import errno
+import secrets
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass
 
 from nonebot import get_bots, get_driver, logger, on_message, on_notice
 from nonebot.adapters.onebot.v11 import Bot, NoticeEvent, PrivateMessageEvent
 from nonebot.plugin import PluginMetadata
 
-from plugins._depends import Knowledge, outbox, services, settings
+from plugins._chat import Chat
+from plugins._depends import Knowledge, outbox, receipts, services, settings
 from plugins._expected_files import expected_files
 from plugins._files import UploadedFile, fetch
-from plugins._messages import ingest_text
-from plugins._outbox import Chat
+from plugins._outbox import Delivery
 from plugins._speaker import chat_of, member_role, shares_knowledge
-from plugins._working import working
-from services.errors import ServiceError
+from plugins._turns import Priority
+from services.errors import DocumentRejected, DownloadFailed
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.service import KnowledgeService
 from services.records.tables import UploadRecord
@@ -30,7 +33,26 @@ _UPLOAD_ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER
 _SAME_FILE_S = 60.0
 _recent: dict[tuple[int, int, str], "_Telling"] = {}
 _downloads = asyncio.Semaphore(3)
+# The ids of the uploads that a task is working on.
 _in_hand: set[int] = set()
+# Seconds between attempts when the disk or the database fails: soon at first, about two hours in all.
+_RETRY_AFTER_S = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
+_UNREADABLE = "有一个文件没有入库：QQ 客户端没有说清是哪个文件，请重新发一次。"
+
+
+class _ConnectionEnded(Exception):
+    """The account's connection ended while the file was fetched."""
+
+
+@dataclass(slots=True)
+class _Arrival:
+    """A file on its way in. `upload` is its row in the list of unfinished files, None until that could be written."""
+
+    self_id: str
+    chat: Chat
+    session: Session
+    file: UploadedFile
+    upload: UploadRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +78,17 @@ private_file = on_message(rule=_is_private_file, priority=5, block=True)
 async def _(bot: Bot, event: NoticeEvent, knowledge: Knowledge) -> None:
     # Without `busid` the adapter gives a plain notice: everything is then among the extra fields.
     fields = event.model_dump()
-    data, user_id, group_id = fields.get("file"), fields.get("user_id"), fields.get("group_id")
-    if not isinstance(data, dict) or not isinstance(user_id, int):
-        logger.warning(f"a file notice without file or sender: {fields}")
+    is_private = event.notice_type == "offline_file"
+    user_id, group_id = _number(fields.get("user_id")), None if is_private else _number(fields.get("group_id"))
+    if user_id is None or (group_id is None and not is_private):
+        logger.warning(f"a file notice without sender or group: {fields}")
         return
-    if event.notice_type == "offline_file":
-        group_id = None
     chat = Chat(bot.self_id, group_id) if group_id is not None else Chat(bot.self_id, None, user_id)
+    data = fields.get("file")
+    if not isinstance(data, dict):
+        logger.warning(f"a file notice without file: {fields}")
+        await outbox.send(chat, _UNREADABLE, priority=Priority.NOTICE)
+        return
     await _receive(bot, chat, Session(group_id, user_id), UploadedFile.read(data), knowledge, "notice")
 
 
@@ -76,15 +102,46 @@ async def _(bot: Bot, event: PrivateMessageEvent, knowledge: Knowledge) -> None:
 @get_driver().on_bot_connect
 async def _connected(bot: Bot) -> None:
     """Deliver what waited for this account, and go on with the files that a stop interrupted."""
-    await outbox.account_connected()
-    for upload in await services().uploads.waiting(bot.self_id):
-        if upload.id not in _in_hand:
-            task = asyncio.create_task(_take(bot, _chat(upload), upload, services().knowledge), name="resumed-upload")
-            _resumed.add(task)
-            task.add_done_callback(_resumed.discard)
+    outbox.account_connected(bot.self_id)
+    _start(_resume(bot.self_id))
 
 
-_resumed: set[asyncio.Task[None]] = set()
+@get_driver().on_shutdown
+async def _stop() -> None:
+    """End what runs in no handler of an event."""
+    await receipts.close()
+    for task in _tasks:
+        task.cancel()
+    await asyncio.gather(*_tasks, return_exceptions=True)
+
+
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def _start(work: Coroutine[None, None, None]) -> None:
+    task = asyncio.create_task(work, name="resumed-upload")
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def _resume(self_id: str) -> None:
+    for wait_s in (*_RETRY_AFTER_S, None):
+        try:
+            uploads = await services().uploads.waiting(self_id)
+        except Exception as error:  # noqa: BLE001 - whatever the database has, it is asked again
+            logger.opt(exception=error).error(f"the unfinished files of account {self_id} could not be looked up")
+        else:
+            for upload in uploads:
+                if upload.id not in _in_hand:
+                    session = Session(upload.group_id, upload.user_id)
+                    file = UploadedFile(**{key: value for key, value in upload.source.items() if key != "via"})
+                    arrival = _Arrival(self_id, _chat(upload), session, file, upload)
+                    _in_hand.add(upload.id)
+                    _start(_take(arrival, services().knowledge))
+            return
+        if wait_s is None or self_id not in get_bots():
+            return
+        await asyncio.sleep(wait_s)
 
 
 async def _receive(
@@ -95,13 +152,7 @@ async def _receive(
     if (take := expected_files.pop(session, file.name)) is not None:
         await take(bot, file)
         return
-    if reason := await _refusal(bot, session, file, knowledge):
-        await outbox.send(chat, reason)
-        return
-    upload = await services().uploads.add(
-        bot.self_id, session.group_id, session.user_id, file.name, file.size, {**file.source(), "via": chat.group_id}
-    )
-    await _take(bot, chat, upload, knowledge)
+    await _take(_Arrival(bot.self_id, chat, session, file), knowledge)
 
 
 def _is_retold(session: Session, file: UploadedFile, told_by: str) -> bool:
@@ -125,9 +176,8 @@ async def _refusal(bot: Bot, session: Session, file: UploadedFile, knowledge: Kn
     if session.group_id is not None:
         needed = max(needed, _UPLOAD_ROLES[settings().knowledge.upload_role])
     if needed > Role.MEMBER and await _role(bot, session) < needed:
-        return f"「{file.name}」没有入库。{refusal(place, needed)}"
-    reason = knowledge.refusal(file.name, file.size)
-    return f"「{file.name}」没有入库：{reason}" if reason else ""
+        return refusal(place, needed)
+    return knowledge.refusal(file.name, file.size)
 
 
 async def _role(bot: Bot, session: Session) -> Role:
@@ -138,36 +188,80 @@ async def _role(bot: Bot, session: Session) -> Role:
     return await member_role(bot, session.group_id, session.user_id) or Role.MEMBER
 
 
-async def _take(bot: Bot, chat: Chat, upload: UploadRecord, knowledge: KnowledgeService) -> None:
-    """Fetch and take in one file, and tell the outcome; only then is it off the list."""
-    _in_hand.add(upload.id)
+async def _take(arrival: _Arrival, knowledge: KnowledgeService) -> None:
+    """Fetch and take in one file, and tell the outcome; only then is it off the list.
 
-    async def show() -> None:
-        await outbox.send(chat, f"收到「{upload.name}」，正在入库…")
-
+    What fails here, and not for the file's own sake, is told once and tried again. A file whose account went away is
+    left on the list, which is gone through when the account comes back.
+    """
     try:
-        async with working(show):
-            result = await _outcome(bot, upload, knowledge)
-        await outbox.send(chat, ingest_text(result))
+        result = await _settled(arrival, knowledge)
+        if result is None:
+            return
+        delivery = await receipts.tell(arrival.chat, result)
         if result.status is IngestStatus.DEFERRED:
             final = await knowledge.outcome(result.document_id)
-            await outbox.send(chat, ingest_text(final or result))
-        await services().uploads.finish(upload.id)
+            removed = IngestResult(IngestStatus.REMOVED, result.name)
+            delivery = await receipts.tell(arrival.chat, final or removed)
+        if delivery is Delivery.SENT and arrival.upload is not None:
+            await _finish(arrival.upload)
     finally:
-        _in_hand.discard(upload.id)
+        if arrival.upload is not None:
+            _in_hand.discard(arrival.upload.id)
 
 
-async def _outcome(bot: Bot, upload: UploadRecord, knowledge: KnowledgeService) -> IngestResult:
+async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResult | None:
+    """The outcome of a file after as many attempts as it takes; None when it has to wait for its account."""
+    name, number = arrival.file.name, secrets.token_hex(3)
+    failures = 0
+    while True:
+        bot = get_bots().get(arrival.self_id)
+        if isinstance(bot, Bot):
+            try:
+                with receipts.reading(arrival.chat, name, is_announced=failures > 0):
+                    return await _attempt(bot, arrival, knowledge)
+            except _ConnectionEnded:
+                continue
+            except Exception as error:  # noqa: BLE001 - a file must not vanish, whatever failed
+                logger.opt(exception=error).error(f"failure {number}: {name!r} could not be taken in")
+        elif arrival.upload is not None:
+            return None
+        if failures == len(_RETRY_AFTER_S):
+            reason = f"试了多次都没成功，请稍后重新发一次；一直这样就把编号 {number} 告诉管理员。"
+            return IngestResult(IngestStatus.REJECTED, name, reason=reason)
+        pause = asyncio.sleep(_RETRY_AFTER_S[failures])
+        if failures == 0:
+            reason = f"机器人这边出了问题（编号 {number}）。"
+            told = receipts.tell(arrival.chat, IngestResult(IngestStatus.DEFERRED, name, reason=reason))
+            await asyncio.gather(told, pause)
+        else:
+            await pause
+        failures += 1
+
+
+async def _attempt(bot: Bot, arrival: _Arrival, knowledge: KnowledgeService) -> IngestResult:
+    """Take in one file. Raises what failed, unless it is the file's own fault or sending it again helps."""
+    upload, session, file = arrival.upload, arrival.session, arrival.file
+    if upload is None:
+        if reason := await _refusal(bot, session, file, knowledge):
+            return IngestResult(IngestStatus.REJECTED, file.name, reason=reason)
+        source = {**file.source(), "via": arrival.chat.group_id}
+        upload = await services().uploads.add(
+            arrival.self_id, session.group_id, session.user_id, file.name, file.size, source
+        )
+        arrival.upload = upload
+        _in_hand.add(upload.id)
+    else:
+        # An attempt before this one may have registered the document.
+        upload = await services().uploads.get(upload.id) or upload
     if upload.document_id is not None and (result := await knowledge.outcome(upload.document_id)) is not None:
         return result
-    session = Session(upload.group_id, upload.user_id)
     path = knowledge.new_incoming()
-    source = {key: value for key, value in upload.source.items() if key != "via"}
     try:
         async with _downloads:
             await fetch(
                 bot,
-                UploadedFile(**source),
+                file,
                 session.group_id,
                 session.user_id,
                 path,
@@ -185,12 +279,39 @@ async def _outcome(bot: Bot, upload: UploadRecord, knowledge: KnowledgeService) 
                 upload_id=upload.id,
             )
         )
-    except ServiceError as error:
+    except DocumentRejected as error:
+        return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.user_message)
+    except DownloadFailed as error:
+        if get_bots().get(arrival.self_id) is not bot:
+            raise _ConnectionEnded from error
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.ENOSPC:
+            raise
         logger.warning(f"upload {upload.id} failed: {error}")
         return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.user_message)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+async def _finish(upload: UploadRecord) -> None:
+    """Take a file off the list. While the database refuses that, it would be told again after a restart."""
+    for wait_s in (*_RETRY_AFTER_S, None):
+        try:
+            await services().uploads.finish(upload.id)
+        except Exception as error:  # noqa: BLE001 - whatever the database has, it is asked again
+            logger.opt(exception=error).error(f"upload {upload.id} could not be taken off the list")
+        else:
+            return
+        if wait_s is not None:
+            await asyncio.sleep(wait_s)
 
 
 def _chat(upload: UploadRecord) -> Chat:
     if upload.group_id is not None:
         return Chat(upload.self_id, upload.group_id)
     return Chat(upload.self_id, upload.source.get("via"), upload.user_id)
+
+
+def _number(value: object) -> int | None:
+    """A QQ number, also where a client writes it as text."""
+    text = str(value)
+    return int(text) if not isinstance(value, bool) and text.isascii() and text.isdecimal() and len(text) < 20 else None

@@ -200,9 +200,7 @@ class OneBotClient:
 
     async def send_event(self, event: events.Event) -> None:
         """Send an event, adding a missing `time` and `self_id`. Raise `NotConnected` if there is no open connection."""
-        frame = json.dumps({"time": int(time.time()), "self_id": self.self_id} | event, ensure_ascii=False)
-        # Send lone surrogates as escapes, as JSON.stringify of JavaScript does.
-        await self.send_raw(re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match.group()):04x}", frame))
+        await self.send_raw(_frame({"time": int(time.time()), "self_id": self.self_id} | event))
 
     # -- what people do -----------------------------------------------------------------------------------------------
 
@@ -365,7 +363,8 @@ class OneBotClient:
         call.response = envelope | ({"echo": request["echo"]} if "echo" in request else {})
         self._observer.answered(call)
         with suppress(ConnectionClosed):
-            await socket.send(json.dumps(call.response, ensure_ascii=False))
+            for _ in range(self.faults.answers_to(call.action)):
+                await socket.send(_frame(call.response))
 
     async def _envelope(self, call: Call) -> dict[str, Any]:
         failure = self.faults.take_failure(call.action)
@@ -378,6 +377,7 @@ class OneBotClient:
             return _failed(refused.message if as_status else "failed", refused.retcode, refused.message)
         if failure is not None:
             return _failed(failure.status, failure.retcode, failure.message)
+        data = self.faults.data_for(call.action, data)
         return {"status": "ok", "retcode": 0, "data": data, "message": "", "wording": ""}
 
     async def _beat(self, socket: ClientConnection, interval: float) -> None:
@@ -391,6 +391,12 @@ def _segments(content: str | list[Segment], reply_to: int | None) -> list[Segmen
     segments: list[Segment] = [{"type": "text", "data": {"text": content}}] if isinstance(content, str) else content
     reply: list[Segment] = [] if reply_to is None else [{"type": "reply", "data": {"id": str(reply_to)}}]
     return [*reply, *segments]
+
+
+def _frame(content: dict[str, Any]) -> str:
+    """JSON with half characters as escapes, as JavaScript writes it."""
+    frame = json.dumps(content, ensure_ascii=False)
+    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match.group()):04x}", frame)
 
 
 def _failed(status: str, retcode: int, message: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Fault injection for the actions: errors, delays and missing responses."""
 
 from dataclasses import dataclass
+from typing import Any
 
 ANY = "*"
 
@@ -28,6 +29,8 @@ class Faults:
         self._failures: dict[str, Failure] = {}
         self._delays: dict[str, float] = {}
         self._ignored: set[str] = set()
+        self._answers: dict[str, int] = {}
+        self._data: dict[str, Any] = {}
 
     def fail(
         self,
@@ -50,11 +53,21 @@ class Faults:
         """Neither perform nor answer calls of these actions."""
         self._ignored |= set(actions)
 
+    def repeat(self, action: str, times: int) -> None:
+        """Answer everything of this kind `times` times, as NapCat's streaming actions do."""
+        self._answers[action] = times
+
+    def answer(self, action: str, data: Any) -> None:
+        """Do everything of this kind and answer with `data`, of whatever kind, instead of what it gave."""
+        self._data[action] = data
+
     def restore(self) -> None:
         """Remove all faults."""
         self._failures.clear()
         self._delays.clear()
         self._ignored.clear()
+        self._answers.clear()
+        self._data.clear()
 
     def is_ignored(self, action: str) -> bool:
         """Return whether calls of this action are ignored."""
@@ -63,6 +76,14 @@ class Faults:
     def delay_of(self, action: str) -> float:
         """Return the seconds to wait before performing a call of this action."""
         return self._delays.get(action, self._delays.get(ANY, 0.0))
+
+    def answers_to(self, action: str) -> int:
+        """Return how often a call of this kind is answered."""
+        return self._answers.get(action, self._answers.get(ANY, 1))
+
+    def data_for(self, action: str, data: Any) -> Any:
+        """Return what a call of this kind is answered with; `data` is what it gave."""
+        return self._data.get(action, data)
 
     def take_failure(self, action: str) -> Failure | None:
         """Return how this call fails, or None if it does not. Count the call against the failure's `times`."""

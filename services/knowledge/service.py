@@ -245,9 +245,11 @@ class KnowledgeService:
         await self.purge()
         return _entry(rows[0])
 
-    async def clear(self, collection: str) -> int:
-        """Delete every document of a collection; gives how many there were."""
-        rows = await self._records.clear(collection)
+    async def clear(self, collection: str, at_most: int) -> int:
+        """Delete every document of a collection and return how many there are; of more than `at_most`, delete none."""
+        rows = await self._records.clear(collection, at_most)
+        if len(rows) > at_most:
+            return len(rows)
         await self._stop_builds(rows)
         await self.purge()
         return len(rows)

@@ -142,11 +142,12 @@ class DocumentRecords:
             )
             await self._retire(session, found.all())
 
-    async def clear(self, collection: str) -> list[DocumentRecord]:
-        """Take every document of a collection out of sight and return them."""
+    async def clear(self, collection: str, at_most: int) -> list[DocumentRecord]:
+        """Take every document of a collection out of sight, unless there are more than `at_most`. Return them all."""
         async with self._database.writing() as session:
             found = (await session.scalars(select(DocumentRecord).where(DocumentRecord.collection == collection))).all()
-            await self._retire(session, found)
+            if len(found) <= at_most:
+                await self._retire(session, found)
             return list(found)
 
     async def ask_rebuild(self, collection: str) -> list[DocumentRecord]:

@@ -33,6 +33,11 @@ class UploadRecords:
             session.add(upload)
         return upload
 
+    async def get(self, upload_id: int) -> UploadRecord | None:
+        """Return the row of one file, None when its outcome was told."""
+        async with self._database.reading() as session:
+            return await session.get(UploadRecord, upload_id)
+
     async def waiting(self, self_id: str) -> list[UploadRecord]:
         """Files that came through this account and were not finished, oldest first."""
         async with self._database.reading() as session:

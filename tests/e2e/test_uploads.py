@@ -291,7 +291,7 @@ async def test_slow_file_and_a_restart_of_both_sides(
     client.world.forget()
     await bot.start()
     await client.reconnect()
-    assert "「接着.md」已入库" in (await client.wait_sent("接着.md", timeout=20)).text
+    await client.wait_sent("「接着.md」已入库", timeout=20)
     assert client.called("get_group_root_files")
     assert [request.query["fname"] for request in file_server.downloads("接着.md")] == ["接着.md"] * 2
     await _at_rest(bot)

@@ -252,7 +252,9 @@ async def test_deleting_and_clearing(world: World) -> None:
     assert await world.found("住宿标准") == []
     assert await world.found("食堂")
     await assert_whole(world, knowledge)
-    assert await knowledge.clear(GROUP) == 1
+    assert await knowledge.clear(GROUP, at_most=0) == 1
+    assert await world.found("食堂")
+    assert await knowledge.clear(GROUP, at_most=1) == 1
     assert await world.found("食堂") == []
     assert world.originals() == []
     # A number is never given again, so that 「删除 1」 cannot hit another file.
@@ -451,7 +453,7 @@ async def test_two_collections_know_nothing_of_each_other(world: World) -> None:
     await idle(knowledge)
     assert await world.found("住宿标准") == []
     assert await world.found("住宿标准", OTHER)
-    assert await knowledge.clear(GROUP) == 1
+    assert await knowledge.clear(GROUP, 10) == 1
     assert (await knowledge.status(OTHER)).documents == 2
     await assert_whole_everywhere(world, knowledge)
 

@@ -173,10 +173,12 @@ async def test_clear_and_discard_touch_what_they_were_asked_for(records: Documen
     await records.discard([one])
     assert await visible(records, "one", "two") == {"two": 1}
     assert await retired(records) == {("one", one.stored_name)}
-    assert [row.id for row in await records.clear(GROUP)] == [two.id]
+    assert [row.id for row in await records.clear(GROUP, 0)] == [two.id]
+    assert await visible(records, "two") == {"two": 1}, "more than were announced: none is touched"
+    assert [row.id for row in await records.clear(GROUP, 1)] == [two.id]
     assert await visible(records, "one", "two") == {}
     assert await visible(records, "theirs", collection=OTHER) == {"theirs": 1}
-    assert await records.clear(GROUP) == []
+    assert await records.clear(GROUP, 10) == []
 
 
 async def test_a_number_is_never_given_twice(records: DocumentRecords) -> None:
@@ -185,7 +187,7 @@ async def test_a_number_is_never_given_twice(records: DocumentRecords) -> None:
         document = (await register(records, name)).document
         numbers.append(document.number)
         await publish(records, document, name)
-    await records.clear(GROUP)
+    await records.clear(GROUP, 10)
     numbers.append((await register(records, "b.txt")).document.number)
     await records.discard(await records.by_number(GROUP, numbers[-1]))
     numbers.append((await register(records, "c.txt")).document.number)

@@ -1,0 +1,26 @@
+"""Where messages go."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Where to send. `group_id` with `user_id` is a temporary private chat that came through a group."""
+
+    self_id: str
+    group_id: int | None
+    user_id: int | None = None
+
+    @property
+    def is_group(self) -> bool:
+        """Whether a group reads it."""
+        return self.user_id is None
+
+    def target(self) -> dict[str, int]:
+        """The parameters that name this chat in an API call."""
+        target: dict[str, int] = {}
+        if self.group_id is not None:
+            target["group_id"] = self.group_id
+        if self.user_id is not None:
+            target["user_id"] = self.user_id
+        return target

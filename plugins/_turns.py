@@ -1,0 +1,140 @@
+"""Which message of an account goes next: answers before notices, one at a time in a chat, within the account's pace."""
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+MINUTE_S = 60.0
+# A notice that has waited this long goes before answers, but at most one message in four is such a notice: with 20
+# messages a minute, a question waits at most one message longer for it.
+AGED_S = 30.0
+_ANSWERS_BEFORE_AGED = 3
+
+
+class Priority(IntEnum):
+    """How urgent a message is. An ANSWER is for a person who asked and waits; a NOTICE is everything else."""
+
+    ANSWER = 1
+    NOTICE = 2
+
+
+@dataclass(eq=False, slots=True)
+class Turn:
+    """One message in the queue of its account.
+
+    `asked_at` is in seconds of the queue's clock. `interval_s` is how long its lane rests after each call. A message
+    that takes several calls queues for each of them and keeps its lane in between.
+    """
+
+    lane: Hashable
+    priority: Priority
+    asked_at: float
+    interval_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Lane:
+    """A chat: who is being sent there, and from when on the next call may be made."""
+
+    holder: Turn | None = None
+    free_at: float = 0.0
+
+
+@dataclass(slots=True)
+class Turns:
+    """The queue of one account. `per_minute` bounds its calls in any 60 seconds, 0 for no bound.
+
+    Knows no clock: every method that depends on the time is given it, in seconds that never go back.
+    """
+
+    per_minute: int
+    _waiting: list[Turn] = field(default_factory=list[Turn])
+    _lanes: dict[Hashable, _Lane] = field(default_factory=dict[Hashable, _Lane])
+    _sent: deque[float] = field(default_factory=deque[float])
+    _answers_in_a_row: int = 0
+
+    def __len__(self) -> int:
+        """Return how many messages wait."""
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Turn]:
+        """Iterate over a copy of the waiting messages, oldest first."""
+        return iter(tuple(self._waiting))
+
+    @property
+    def lanes(self) -> int:
+        """Return how many chats are remembered: those in use, and those that have not rested yet."""
+        return len(self._lanes)
+
+    def add(self, turn: Turn) -> None:
+        """Queue a message for its next call."""
+        self._waiting.append(turn)
+
+    def discard(self, turn: Turn) -> None:
+        """Take a message out of the queue."""
+        if turn in self._waiting:
+            self._waiting.remove(turn)
+
+    def release(self, turn: Turn) -> None:
+        """End a message: its lane is free for the next one."""
+        self.discard(turn)
+        lane = self._lanes.get(turn.lane)
+        if lane is not None and lane.holder is turn:
+            lane.holder = None
+
+    def take_back(self) -> None:
+        """Uncount the last call, of which nothing was sent."""
+        if self._sent:
+            self._sent.pop()
+
+    def take(self, now: float) -> Turn | None:
+        """Take the message that goes now out of the queue and count its call. None when every one has to wait."""
+        self._forget(now)
+        if self.per_minute and len(self._sent) >= self.per_minute:
+            return None
+        ready = [turn for turn in self._waiting if self._ready_at(turn) <= now]
+        if not ready:
+            return None
+        turn = self._most_urgent(ready, now)
+        if turn.priority is Priority.NOTICE:
+            self._answers_in_a_row = 0
+        else:
+            self._answers_in_a_row += 1
+        self._waiting.remove(turn)
+        lane = self._lanes.setdefault(turn.lane, _Lane())
+        lane.holder, lane.free_at = turn, now + turn.interval_s
+        if self.per_minute:
+            self._sent.append(now)
+        return turn
+
+    def next_at(self, now: float) -> float | None:
+        """Return when the next message may go if nothing else happens until then; None when that cannot be told."""
+        times = [at for turn in self._waiting if (at := self._ready_at(turn)) != float("inf")]
+        if not times:
+            return None
+        full = bool(self.per_minute) and len(self._sent) >= self.per_minute
+        return max(now, min(times), self._sent[0] + MINUTE_S if full else 0.0)
+
+    def _most_urgent(self, ready: list[Turn], now: float) -> Turn:
+        # The list is in the order in which messages were queued, and `min` takes the first of equals.
+        aged = [turn for turn in ready if turn.priority is Priority.NOTICE and now - turn.asked_at >= AGED_S]
+        if aged and self._answers_in_a_row >= _ANSWERS_BEFORE_AGED:
+            return aged[0]
+        return min(ready, key=lambda turn: (not self._holds_lane(turn), turn.priority))
+
+    def _ready_at(self, turn: Turn) -> float:
+        lane = self._lanes.get(turn.lane)
+        if lane is None:
+            return 0.0
+        return lane.free_at if lane.holder in (None, turn) else float("inf")
+
+    def _holds_lane(self, turn: Turn) -> bool:
+        lane = self._lanes.get(turn.lane)
+        return lane is not None and lane.holder is turn
+
+    def _forget(self, now: float) -> None:
+        while self._sent and self._sent[0] <= now - MINUTE_S:
+            self._sent.popleft()
+        for key in [key for key, lane in self._lanes.items() if lane.holder is None and lane.free_at <= now]:
+            del self._lanes[key]

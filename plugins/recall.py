@@ -1,0 +1,30 @@
+"""Questions that were taken back are not answered."""
+
+from nonebot import logger, on_notice
+from nonebot.adapters.onebot.v11 import Bot, NoticeEvent
+from nonebot.plugin import PluginMetadata
+
+from plugins._chat import Chat
+from plugins._depends import recalls
+
+__plugin_meta__ = PluginMetadata("撤回", "撤回的问题不再回答", "自动生效", type="application")
+
+
+async def _is_recall(event: NoticeEvent) -> bool:
+    return event.notice_type in ("group_recall", "friend_recall")
+
+
+recall = on_notice(rule=_is_recall, priority=1, block=False)
+
+
+@recall.handle()
+async def _(bot: Bot, event: NoticeEvent) -> None:
+    # A client that leaves a field out gives a plain notice.
+    fields = event.model_dump()
+    user_id, group_id, message_id = fields.get("user_id"), fields.get("group_id"), fields.get("message_id")
+    if not isinstance(message_id, int):
+        logger.warning(f"a recall notice without a message: {fields}")
+    elif event.notice_type == "group_recall" and isinstance(group_id, int):
+        recalls.add(Chat(bot.self_id, group_id), message_id)
+    elif event.notice_type == "friend_recall" and isinstance(user_id, int):
+        recalls.add(Chat(bot.self_id, None, user_id), message_id)

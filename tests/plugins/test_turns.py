@@ -1,0 +1,102 @@
+"""The queue of an account: order, pace and fairness, by a clock that moves when told."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plugins._turns import AGED_S, MINUTE_S, Priority, Turn, Turns
+
+ANSWER, NOTICE = Priority.ANSWER, Priority.NOTICE
+Asked = tuple[str, Priority, float]
+# A chat, a class and the second in which the message is queued.
+MESSAGES = st.lists(
+    st.tuples(st.sampled_from("甲乙丙"), st.sampled_from(Priority), st.integers(0, 90).map(float)), max_size=40
+)
+
+
+def _run(asked: Sequence[Asked], per_minute: int, interval_s: float = 1.5) -> list[tuple[float, Turn]]:
+    """What is sent when, with calls that take no time."""
+    turns = Turns(per_minute)
+    coming = sorted((Turn(lane, priority, at, interval_s) for lane, priority, at in asked), key=lambda t: t.asked_at)
+    sent: list[tuple[float, Turn]] = []
+    now = 0.0
+    while coming or len(turns):
+        while coming and coming[0].asked_at <= now:
+            turns.add(coming.pop(0))
+        while (turn := turns.take(now)) is not None:
+            sent.append((now, turn))
+            turns.release(turn)
+        times = [coming[0].asked_at] if coming else []
+        if (at := turns.next_at(now)) is not None:
+            times.append(at)
+        if len(turns) or coming:
+            assert times, "something waits, and nothing would ever wake it"
+            assert min(times) > now
+            now = min(times)
+    return sent
+
+
+def _order(asked: Sequence[Asked], per_minute: int = 0) -> list[tuple[str, str]]:
+    return [(str(turn.lane), turn.priority.name) for _, turn in _run(asked, per_minute)]
+
+
+def test_answers_of_every_chat_go_before_notices() -> None:
+    asked = [("甲", NOTICE, 0.0), ("甲", NOTICE, 0.0), ("甲", ANSWER, 0.0), ("乙", ANSWER, 0.0)]
+    # The fourth and later messages have to wait for the account's minute.
+    assert _order(asked, per_minute=2)[:2] == [("甲", "ANSWER"), ("乙", "ANSWER")]
+
+
+def test_a_question_does_not_wait_behind_the_notices_of_its_chat() -> None:
+    sent = _run([*[("甲", NOTICE, 0.0)] * 39, ("甲", ANSWER, 2.0)], per_minute=20)
+    assert [at for at, turn in sent if turn.priority is ANSWER] == [3.0]
+
+
+@given(MESSAGES, st.integers(1, 20))
+@settings(max_examples=60, deadline=None)
+def test_nothing_is_lost_doubled_or_too_fast(asked: list[Asked], per_minute: int) -> None:
+    sent = _run(asked, per_minute)
+    assert len(sent) == len({id(turn) for _, turn in sent}) == len(asked)
+    times = [at for at, _ in sent]
+    assert all(later - earlier >= MINUTE_S for earlier, later in zip(times, times[per_minute:], strict=False))
+    for lane in "甲乙丙":
+        assert all(later - earlier >= 1.5 for earlier, later in pairwise(at for at, turn in sent if turn.lane == lane))
+        for priority in Priority:
+            same = [turn.asked_at for _, turn in sent if (turn.lane, turn.priority) == (lane, priority)]
+            assert same == sorted(same), "one class of one chat keeps its order"
+
+
+@given(st.integers(1, 20))
+@settings(max_examples=20, deadline=None)
+def test_notices_do_not_starve(per_minute: int) -> None:
+    flood: list[Asked] = [("甲乙丙"[number % 3], ANSWER, float(number)) for number in range(400)]
+    sent = _run([*flood, ("丁", NOTICE, 0.0)], per_minute)
+    place = next(number for number, (_, turn) in enumerate(sent) if turn.priority is NOTICE)
+    at, _ = sent[place]
+    # It ages, waits for three answers and for the account's minute.
+    assert at <= AGED_S + 4 * MINUTE_S
+    assert place <= AGED_S + per_minute + 4
+
+
+def test_a_message_of_several_calls_keeps_its_chat() -> None:
+    turns = Turns(0)
+    forward, other = Turn("甲", NOTICE, 0.0), Turn("甲", ANSWER, 0.0)
+    turns.add(forward)
+    assert turns.take(0.0) is forward
+    turns.add(other)
+    assert turns.take(1.0) is None
+    turns.add(forward)
+    assert turns.take(2.0) is forward
+    turns.release(forward)
+    assert turns.take(3.0) is other
+
+
+def test_idle_chats_are_forgotten() -> None:
+    turns = Turns(0)
+    for number in range(1000):
+        turn = Turn(number, ANSWER, float(number), 1.5)
+        turns.add(turn)
+        assert turns.take(float(number)) is turn
+        turns.release(turn)
+    assert turns.lanes <= 2
