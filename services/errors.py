@@ -9,6 +9,8 @@
     ├── EmbeddingError         the embedding model gave no vectors
     ├── RerankError            the rerank service gave no usable scores
     ├── SearchIndexError       the search index failed
+    ├── RecordsError           the database of the records failed
+    ├── StorageError           a file could not be kept on disk
     ├── HistoryError           the conversation could not be stored
     ├── DocumentRejected       a file cannot be taken in, and why (also an expected outcome of a parse)
     └── DownloadFailed         the bytes of a file could not be had
@@ -68,6 +70,18 @@ class RerankError(ServiceError):
 
 class SearchIndexError(ServiceError):
     """The search index failed."""
+
+    retryable = True
+
+
+class RecordsError(ServiceError):
+    """The database of the records could not be read or written."""
+
+    retryable = True
+
+
+class StorageError(ServiceError):
+    """A file could not be kept on disk, most often because the disk is full."""
 
     retryable = True
 
