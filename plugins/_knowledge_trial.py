@@ -99,7 +99,8 @@ async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file
         raise too_large(MAX_BYTES)
     path = knowledge.new_incoming()
     try:
-        await fetch(bot, file, speaker.session.group_id, speaker.session.user_id, path, MAX_BYTES)
+        session = speaker.session
+        await fetch(bot, file, session.group_id, session.user_id, path, MAX_BYTES, knowledge.min_bytes_per_s)
         return await asyncio.to_thread(read_samples, path)
     finally:
         path.unlink(missing_ok=True)

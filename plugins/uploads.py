@@ -29,7 +29,6 @@ _UPLOAD_ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER
 # a file. The same telling twice is somebody sending the file again.
 _SAME_FILE_S = 60.0
 _recent: dict[tuple[int, int, str], "_Telling"] = {}
-_downloads = asyncio.Semaphore(3)
 _in_hand: set[int] = set()
 
 
@@ -164,11 +163,20 @@ async def _outcome(bot: Bot, upload: UploadRecord, knowledge: KnowledgeService) 
     path = knowledge.new_incoming()
     source = {key: value for key, value in upload.source.items() if key != "via"}
     try:
-        async with _downloads:
-            await fetch(bot, UploadedFile(**source), session.group_id, session.user_id, path, knowledge.max_bytes)
+        collection = session.collection(settings().knowledge.scope).name
+        async with knowledge.receiving(collection, upload.name, upload.size, upload.group_id, upload.user_id):
+            await fetch(
+                bot,
+                UploadedFile(**source),
+                session.group_id,
+                session.user_id,
+                path,
+                knowledge.max_bytes,
+                knowledge.min_bytes_per_s,
+            )
         return await knowledge.ingest(
             IncomingFile(
-                collection=session.collection(settings().knowledge.scope).name,
+                collection=collection,
                 path=path,
                 name=upload.name,
                 group_id=upload.group_id,

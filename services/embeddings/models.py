@@ -22,7 +22,8 @@ class EmbeddingModel:
     `embeddings` is called only by its async methods and gives L2-normalised vectors. `fingerprint` names the space:
     two models have the same fingerprint exactly when their vectors may be compared; it matches
     `[a-z0-9][a-z0-9.-]{0,62}`. `description` is shown to users, in Chinese. `degraded` says why the preferred model
-    is not in use, in one Chinese sentence, or is empty.
+    is not in use, in one Chinese sentence, or is empty. `parallel_batches` is how many calls of `aembed_documents` are
+    worth making at once.
     """
 
     embeddings: Embeddings
@@ -31,3 +32,4 @@ class EmbeddingModel:
     scale: CosineScale
     degraded: str
     close: Callable[[], Awaitable[None]]
+    parallel_batches: int = 1
