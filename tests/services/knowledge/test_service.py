@@ -435,7 +435,12 @@ async def test_rebuilding_twice_at_once_builds_every_document_once(world: World)
     knowledge = await world.open()
     chunks = (await world.ingest(knowledge, "长文.txt", long_text(3))).chunks
     embedded = world.embeddings.embedded
+    world.embeddings.closes_after = 2
     assert await asyncio.gather(*(knowledge.reindex(GROUP) for _ in range(3))) == [1, 1, 1]
+    await until(lambda: world.embeddings.waiting == 1)
+    # Once more in the midst of it.
+    assert await knowledge.reindex(GROUP) == 1
+    world.embeddings.gate.set()
     await idle(knowledge)
     assert world.embeddings.embedded - embedded == chunks
     await assert_whole(world, knowledge)
