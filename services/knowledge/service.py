@@ -360,10 +360,15 @@ class KnowledgeService:
     async def _reconcile_originals(self) -> None:
         """Make the originals those that the records know, without deleting any."""
         known = await self._records.stored_names()
-        returned = await self._files.take_back(known)
+        try:
+            returned = await self._files.take_back(known)
+            aside = await self._files.set_aside(known)
+        except OSError:
+            # Originals that no record knows do no harm where they are.
+            log.exception("originals that no record knows could not be moved")
+            return
         if returned:
             log.warning("%s 个原文件记录里又有了，已从 set-aside 移回。", returned)
-        aside = await self._files.set_aside(known)
         is_new = not await self._records.collections()
         indexed = await self._index.collections() if is_new else set[str]()
         if is_new and (aside or indexed):

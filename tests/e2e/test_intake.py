@@ -45,7 +45,7 @@ async def _answer(client: ObservedClient, group: int, user: int, text: str) -> t
 async def test_five_large_files_of_one_member_hold_up_nobody(
     bot_factory: BotFactory, client_factory: ClientFactory
 ) -> None:
-    bot = await bot_factory(**NO_MODEL)
+    bot = await bot_factory(**NO_MODEL, KNOWLEDGE__MAX_CHUNKS="0")
     client = await client_factory(bot)
     client.world.add_member(FLOODED, MEMBER, role="admin")
     for group in (FLOODED, OTHER):
@@ -55,7 +55,7 @@ async def test_five_large_files_of_one_member_hold_up_nobody(
         await client.upload_group_file(FLOODED, FLOODER, f"大{number}.txt", await asyncio.to_thread(_large, number))
     # Two of them are read and being embedded, the others wait.
     async with asyncio.timeout(90):
-        while "块" not in (await _answer(client, FLOODED, MEMBER, "/kb status"))[0].partition("入库中：")[2]:
+        while "块" not in (await _answer(client, FLOODED, MEMBER, "/kb status"))[0].partition("入库中：")[2]:  # noqa: ASYNC110
             await asyncio.sleep(1)
 
     began = time.monotonic()

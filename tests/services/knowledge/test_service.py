@@ -1,7 +1,9 @@
 """Knowledge bases from a file to an answer's passages: real files, the real parser, records on disk."""
 
 import asyncio
+import gc
 import random
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -590,6 +592,30 @@ async def test_a_small_file_of_another_group_waits_for_a_batch_or_two(world: Wor
     assert place - before <= 1, "one batch of the flooding group, which was under way already"
     assert not all(task.done() for task in flood)
     assert {(await task).status for task in flood} == {IngestStatus.INDEXED}
+
+
+async def test_a_large_file_leaves_the_event_loop_free(world: World) -> None:
+    """Measured in processor time of this thread, which the load of the machine does not change."""
+    knowledge = await world.open(max_file_mb=8)
+    world.embeddings.gate.clear()
+    text = "".join(
+        f"第{line}条：仪器编号 QZ-{line:05d} 由第 {line} 组保管，使用前要登记，归还时检查。\n" for line in range(40_000)
+    )
+    # As at the start of the bot: what the test runner has loaded is not the bot's to walk through.
+    gc.collect()
+    gc.freeze()
+    try:
+        task = asyncio.create_task(world.ingest(knowledge, "大.txt", text))
+        longest, previous = 0.0, time.thread_time()
+        while not world.embeddings.waiting:
+            await asyncio.sleep(0)
+            present = time.thread_time()
+            longest, previous = max(longest, present - previous), present
+    finally:
+        gc.unfreeze()
+    assert knowledge.progress(GROUP)[0].total > 10_000
+    assert longest < 0.05
+    assert not task.done()
 
 
 async def test_limits_of_a_knowledge_base_are_told_before_the_download_and_kept(world: World) -> None:
