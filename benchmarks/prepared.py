@@ -20,7 +20,7 @@ from services.index.models import IndexedChunk
 from services.index.process import IndexProcess
 from services.knowledge.models import Section
 from services.knowledge.splitter import split
-from services.records.documents import DocumentRecords, NewDocument
+from services.records.documents import DocumentRecords, NewDocument, Registration
 
 _WORDS = (
     *(
@@ -238,4 +238,5 @@ async def _publish(records: DocumentRecords, collection: str, build_id: str, spa
             uploaded_at=datetime.now(UTC),
         )
     )
+    assert isinstance(registration, Registration)
     await records.publish(collection, registration.document.id, build_id, space, chunks)

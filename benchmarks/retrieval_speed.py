@@ -89,11 +89,16 @@ async def stack(data_dir: Path, embedding: EmbeddingModel) -> AsyncGenerator[Sta
             QueryExpansion(index, None, load_prompts().expand),
             GateFeedbackRecords(database),
             settings,
+            _nothing_to_mend,
         )
         yield Stack(index, embedding, retriever, opened)
     finally:
         await index.close()
         await database.close()
+
+
+async def _nothing_to_mend(_collection: str) -> None:
+    """The index was written just now."""
 
 
 async def timed(calls: Sequence[Callable[[], Awaitable[object]]]) -> list[float]:

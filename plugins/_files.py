@@ -80,6 +80,7 @@ async def fetch(
     user_id: int,
     target: Path,
     max_bytes: int,
+    min_bytes_per_s: int,
     client_dirs: Sequence[str],
 ) -> None:
     """Get the bytes of `file` into `target`, by the first way that works.
@@ -90,7 +91,7 @@ async def fetch(
     failure = DownloadFailed("没能从 QQ 拿到这个文件，请重新发一次。")
     async for url in _addresses(bot, file, group_id, user_id):
         try:
-            await download(url, target, max_bytes=max_bytes)
+            await download(url, target, max_bytes=max_bytes, min_bytes_per_s=min_bytes_per_s)
         except DownloadFailed as error:
             logger.warning(f"downloading {file.name!r} failed: {error}")
             failure = error
@@ -138,7 +139,8 @@ async def _fresh_id(bot: Bot, file: UploadedFile, group_id: int) -> str:
     files = _fields(data).get("files")
     for entry in map(_fields, files if isinstance(files, list) else []):
         same = (
-            entry.get("file_name") == file.name and _integer(entry.get("file_size") or entry.get("size")) == file.size
+            clean_name(str(entry.get("file_name") or "")) == file.name
+            and _integer(entry.get("file_size") or entry.get("size")) == file.size
         )
         if same and entry.get("file_id") != file.file_id:
             return str(entry.get("file_id") or "")

@@ -103,8 +103,17 @@ async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file
         raise too_large(MAX_BYTES)
     path = knowledge.new_incoming()
     try:
-        client_dirs = settings().knowledge.client_file_dirs
-        await fetch(bot, file, speaker.session.group_id, speaker.session.user_id, path, MAX_BYTES, client_dirs)
+        session, rules = speaker.session, settings().knowledge
+        await fetch(
+            bot,
+            file,
+            session.group_id,
+            session.user_id,
+            path,
+            MAX_BYTES,
+            knowledge.min_bytes_per_s,
+            rules.client_file_dirs,
+        )
         return await asyncio.to_thread(read_samples, path)
     finally:
         path.unlink(missing_ok=True)

@@ -32,7 +32,6 @@ _UPLOAD_ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER
 # a file. The same telling twice is somebody sending the file again.
 _SAME_FILE_S = 60.0
 _recent: dict[tuple[int, int, str], "_Telling"] = {}
-_downloads = asyncio.Semaphore(3)
 # The ids of the uploads that a task is working on.
 _in_hand: set[int] = set()
 # Seconds between attempts when the disk or the database fails: soon at first, about two hours in all.
@@ -258,7 +257,8 @@ async def _attempt(bot: Bot, arrival: _Arrival, knowledge: KnowledgeService) -> 
         return result
     path = knowledge.new_incoming()
     try:
-        async with _downloads:
+        collection = session.collection(settings().knowledge.scope).name
+        async with knowledge.receiving(collection, upload.name, upload.size, upload.group_id, upload.user_id):
             await fetch(
                 bot,
                 file,
@@ -266,11 +266,12 @@ async def _attempt(bot: Bot, arrival: _Arrival, knowledge: KnowledgeService) -> 
                 session.user_id,
                 path,
                 knowledge.max_bytes,
+                knowledge.min_bytes_per_s,
                 settings().knowledge.client_file_dirs,
             )
         return await knowledge.ingest(
             IncomingFile(
-                collection=session.collection(settings().knowledge.scope).name,
+                collection=collection,
                 path=path,
                 name=upload.name,
                 group_id=upload.group_id,

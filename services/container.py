@@ -82,7 +82,6 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)
-        retriever = Retriever(documents, index, embedding, reranker, expansion, feedback, settings.retrieval)
         memory = MemoryService(conversations, settings.memory, fast_model, prompts.summary)
         stack.push_async_callback(memory.close)
         building = Building(
@@ -94,6 +93,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         )
         knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, building, settings.knowledge)
         stack.push_async_callback(knowledge.close)
+        retriever = Retriever(
+            documents, index, embedding, reranker, expansion, feedback, settings.retrieval, knowledge.mend
+        )
         general = settings.answer.general_knowledge
         chain = RagChain(retriever, model, prompts, review, general_knowledge=general) if model else None
 

@@ -10,10 +10,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import Connection, event
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
-from services.errors import DataDirectoryError
+from services.errors import DataDirectoryError, RecordsError
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -32,15 +32,24 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
-        """A session whose changes are thrown away."""
-        async with self._sessions() as session:
-            yield session
+        """A session whose changes are thrown away. Raises `RecordsError` when the database fails."""
+        try:
+            async with self._sessions() as session:
+                yield session
+        except SQLAlchemyError as error:
+            raise _failure(error) from error
 
     @asynccontextmanager
     async def writing(self) -> AsyncGenerator[AsyncSession]:
-        """A session that is committed when the block ends, and rolled back when it raises."""
-        async with self._writing, self._sessions() as session, session.begin():
-            yield session
+        """A session that is committed when the block ends, and rolled back when it raises.
+
+        Raises `RecordsError` when the database fails: the disk is full, or the file cannot be written.
+        """
+        try:
+            async with self._writing, self._sessions() as session, session.begin():
+                yield session
+        except SQLAlchemyError as error:
+            raise _failure(error) from error
 
     async def close(self) -> None:
         """Close every connection."""
@@ -71,6 +80,10 @@ async def open_database(url: str) -> Database:
         await engine.dispose()
         raise DataDirectoryError("DATA_DIR 里的数据库是更新的版本写的，请用那个版本启动。", str(error)) from error
     return Database(engine)
+
+
+def _failure(error: SQLAlchemyError) -> RecordsError:
+    return RecordsError("机器人的数据库读写不了，可能是磁盘满了，请联系管理员，稍后再试。", str(error))
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

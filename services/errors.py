@@ -10,6 +10,8 @@
     ├── EmbeddingError         the embedding model returned no vectors
     ├── RerankError            the rerank service returned no usable scores
     ├── SearchIndexError       the search index failed
+    ├── RecordsError           the database of the records failed
+    ├── StorageError           a file could not be kept on disk
     ├── HistoryError           the conversation could not be stored
     ├── DocumentRejected       a file is not accepted, and why (also an expected outcome of parsing)
     └── DownloadFailed         a file could not be downloaded
@@ -73,6 +75,18 @@ class RerankError(ServiceError):
 
 class SearchIndexError(ServiceError):
     """The search index failed."""
+
+    retryable = True
+
+
+class RecordsError(ServiceError):
+    """The database of the records could not be read or written."""
+
+    retryable = True
+
+
+class StorageError(ServiceError):
+    """A file could not be kept on disk, most often because the disk is full."""
 
     retryable = True
 

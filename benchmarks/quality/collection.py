@@ -16,7 +16,7 @@ from services.embeddings.models import CosineScale, EmbeddingModel
 from services.index.models import IndexedChunk
 from services.index.process import IndexProcess
 from services.prompts import load_prompts
-from services.records.documents import DocumentRecords, NewDocument
+from services.records.documents import DocumentRecords, NewDocument, Registration
 from services.records.groups import GateFeedbackRecords
 from services.records.tables import now
 from services.retrieval.expansion import QueryExpansion
@@ -64,7 +64,9 @@ class Shelf:
         for name, parts in documents.items():
             build = hashlib.sha256(f"{collection}/{name}".encode()).hexdigest()[:32]
             new = NewDocument(collection, name[-200:], "md", 1, build, f"{build}.md", 1, 1, now())
-            document = (await self.records.register(new)).document
+            registration = await self.records.register(new)
+            assert isinstance(registration, Registration)
+            document = registration.document
             chunks = [
                 IndexedChunk(
                     f"{build}-{part.ordinal:06d}", build, part.ordinal, part.text, part.context, {"heading": ""}
@@ -98,11 +100,16 @@ async def open_shelf(vectors: Vectors, directory: Path | None = None) -> AsyncGe
                 QueryExpansion(index, None, load_prompts().expand),
                 GateFeedbackRecords(database),
                 RetrievalSettings.model_construct(),
+                _nothing_to_mend,
             )
             yield Shelf(records, index, vectors, retriever)
         finally:
             await index.close()
             await database.close()
+
+
+async def _nothing_to_mend(_collection: str) -> None:
+    """The index was written just now."""
 
 
 async def _nothing() -> None:

@@ -10,7 +10,14 @@ from services.answering.trace import AnswerTrace, AnswerTraces
 from services.answering.written import says_nothing
 from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
-from services.errors import ModelBudgetSpent, ModelError, RerankError, SearchIndexError
+from services.errors import (
+    HistoryError,
+    ModelBudgetSpent,
+    ModelError,
+    RecordsError,
+    RerankError,
+    SearchIndexError,
+)
 from services.memory.service import MemoryService, Turn
 from services.rag import RagChain
 from services.records.conversations import Source
@@ -135,7 +142,11 @@ class QuestionAnswering:
             return Answer(AnswerKind.FAILED, retrieval.warning), retrieval
         reply = courtesy(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
         answer = Answer(AnswerKind.WRITTEN, reply) if reply else excerpt_answer(question, retrieval)
-        await turn.complete(answer.text, answer.sources)
+        try:
+            await turn.complete(answer.text, answer.sources)
+        except (HistoryError, RecordsError):
+            log.exception("an answer of %s could not be stored", collection.name)
+            return _noticed(answer, _NOT_REMEMBERED), retrieval
         return answer, retrieval
 
     async def _without_model(

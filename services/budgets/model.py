@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from weakref import WeakValueDictionary
 
-from sqlalchemy.exc import SQLAlchemyError
 
 from services.budgets.charge import present_charge
 from services.budgets.day import beginning_of, today
-from services.errors import ModelBudgetSpent, ModelTimeout
+from services.errors import ModelBudgetSpent, ModelTimeout, RecordsError
 from services.llm import ModelCall
 from services.records.tables import now
 from services.records.usage import ModelCallEntry, UsageRecords
@@ -113,7 +112,7 @@ class ModelBudget:
     async def _write(self, entry: ModelCallEntry) -> None:
         try:
             await self._records.add_model_call(entry)
-        except SQLAlchemyError:
+        except RecordsError:
             # The answer is there and paid for, and counted in memory: it is not thrown away for its entry.
             log.exception("a call of the model for %s could not be written down", entry.chat)
 

@@ -25,7 +25,8 @@ class EmbeddingModel:
     Only the asynchronous methods of `embeddings` are called; they return L2-normalised vectors. `fingerprint`
     identifies the vector space: two models have the same fingerprint if and only if their vectors are comparable. It
     matches `[a-z0-9][a-z0-9.-]{0,62}`. `description` is shown to users, in Chinese. `degraded` is one Chinese sentence
-    that says why the preferred model is not in use, or is empty.
+    that says why the preferred model is not in use, or is empty. `parallel_batches` is how many calls of
+    `aembed_documents` are worth making at once.
     """
 
     embeddings: Embeddings
@@ -34,3 +35,4 @@ class EmbeddingModel:
     scale: CosineScale
     degraded: str
     close: Callable[[], Awaitable[None]]
+    parallel_batches: int = 1

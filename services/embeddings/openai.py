@@ -13,6 +13,8 @@ from services.errors import EmbeddingError
 
 # The smallest limit in use: DashScope's v3 and v4 models accept ten texts per request.
 _BATCH = 10
+# As many as there are places for batches in the knowledge base; each is some requests one after the other.
+_PARALLEL = 4
 _UNREACHABLE = "向量服务没有正常回应，请稍后再试；一直如此请管理员检查地址、密钥和额度。"
 _UNUSABLE = "向量服务返回的内容不能用，请管理员检查模型名是不是向量模型。"
 # Services reject empty texts, and an empty passage still needs a vector.
@@ -90,6 +92,7 @@ def open_openai(*, base_url: str, api_key: str, model: str, timeout_s: float, ma
         scale=CosineScale.UNKNOWN,
         degraded="",
         close=close,
+        parallel_batches=_PARALLEL,
     )
 
 

@@ -11,12 +11,14 @@ fails with "Nothing found on disk" (Chroma 1.5.9). So it is closed and opened an
 
 import ctypes
 import hashlib
+import logging
 import re
 import sqlite3
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
@@ -28,6 +30,8 @@ from chromadb.config import Settings
 from numpy.typing import NDArray
 
 from services.index.models import IndexedChunk, Vector
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 # 2,000 vectors give each cosine to the mean within 0.001 of all of them.
@@ -58,6 +62,7 @@ class ChromaStore:
     def __init__(self, directory: Path, *, memory_bytes: int = _MEMORY_BYTES) -> None:
         """`memory_bytes` bounds what open collections take together; a single larger one is opened all the same."""
         directory.mkdir(parents=True, exist_ok=True)
+        _set_aside_damaged(directory)
         self._directory = directory
         self._memory_bytes = memory_bytes
         self._max_open = _allowed_files() // _FILES_PER_COLLECTION // 2
@@ -250,6 +255,23 @@ def _allowed_files() -> int:
         soft = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return soft
+
+
+def _set_aside_damaged(directory: Path) -> None:
+    """Begin with an empty directory when Chroma's database is no database; the vectors are then built again."""
+    database = directory / "chroma.sqlite3"
+    if not database.exists():
+        return
+    try:
+        with closing(sqlite3.connect(database)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise
+        stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        directory.replace(directory.with_name(f"{directory.name}.damaged-{stamp}"))
+        directory.mkdir()
+        log.warning("the vectors in %s were damaged and are set aside: %s", directory, error)
 
 
 def _index_queue(database: Path) -> None:

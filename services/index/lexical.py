@@ -5,16 +5,18 @@ made; the full-text table itself keeps no text. (It keeps positions although no 
 SQLite's bm25() takes every chunk to hold every term.)
 """
 
+import functools
 import json
 import logging
 import re
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from services.index.aliases import definitions, is_in
 from services.index.models import IndexedChunk
@@ -84,6 +86,35 @@ class LexicalResult:
     chunk_count: int
 
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def _without_damaged_file(
+    method: "Callable[Concatenate[LexicalStore, str, Parameters], Result]",
+) -> "Callable[Concatenate[LexicalStore, str, Parameters], Result]":
+    """Repeat a call once without the collection's file when SQLite finds that the file is damaged.
+
+    The collection is then empty, and its documents are built again from their originals.
+    """
+
+    @functools.wraps(method)
+    def repeated(
+        store: "LexicalStore", collection: str, /, *arguments: Parameters.args, **options: Parameters.kwargs
+    ) -> Result:
+        try:
+            return method(store, collection, *arguments, **options)
+        except sqlite3.DatabaseError as error:
+            # The lower eight bits are the primary code; the others tell which part of the file is damaged.
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise
+            store.set_aside(collection)
+            log.warning("the words of %s were damaged and are set aside: %s", collection, error)
+        return method(store, collection, *arguments, **options)
+
+    return repeated
+
+
 class LexicalStore:
     """All collections' files below one directory. A search never creates one."""
 
@@ -96,6 +127,7 @@ class LexicalStore:
         self._common: dict[str, dict[str, tuple[int, int]]] = {}
         self._unsaved: dict[str, set[str]] = {}
 
+    @_without_damaged_file
     def add(self, collection: str, chunks: Iterable[IndexedChunk]) -> None:
         """Store chunks, replacing those of the same id, in one transaction."""
         self._counts.pop(collection, None)
@@ -120,6 +152,7 @@ class LexicalStore:
                 connection.execute("INSERT INTO terms (rowid, words) VALUES (?,?)", (row_id, _terms_of(normal)))
                 _write_aliases(connection, row_id, chunk.build_id, chunk.text)
 
+    @_without_damaged_file
     def delete_chunks(self, collection: str, chunk_ids: Sequence[str]) -> int:
         """Remove chunks by id, in one transaction; gives how many there were."""
         connection = self._connect(collection)
@@ -129,6 +162,7 @@ class LexicalStore:
         with connection:
             return sum(self._remove(connection, "chunk_id = ?", (chunk_id,)) for chunk_id in chunk_ids)
 
+    @_without_damaged_file
     def search(self, collection: str, text: str, limit: int, hidden: Collection[str]) -> LexicalResult:
         """The chunks that share the rarest words with a question."""
         connection = self._connect(collection)
@@ -145,6 +179,7 @@ class LexicalStore:
         stored = {row[7]: _stored(row) for row in rows}
         return LexicalResult([(stored[row_id], score) for row_id, score in best], frequency, count)
 
+    @_without_damaged_file
     def aliases(self, collection: str, text: str, limit: int, hidden: Collection[str]) -> list[str]:
         """Other names for what a text names, as visible chunks define them; the longest names' first."""
         connection = self._connect(collection)
@@ -167,6 +202,7 @@ class LexicalStore:
             distinct.setdefault(normalise(other), other)
         return list(distinct.values())[:limit]
 
+    @_without_damaged_file
     def get(self, collection: str, chunk_ids: Sequence[str]) -> list[StoredChunk]:
         """Stored chunks by id, in no order; unknown ids are left out."""
         connection = self._connect(collection)
@@ -176,6 +212,7 @@ class LexicalStore:
             _stored(row) for row in _rows(connection, f"SELECT {_COLUMNS} FROM chunks WHERE chunk_id IN", chunk_ids)
         ]
 
+    @_without_damaged_file
     def page(self, collection: str, build_id: str, start: int, limit: int) -> list[IndexedChunk]:
         """Chunks of a build from ordinal `start` on."""
         connection = self._connect(collection)
@@ -187,6 +224,7 @@ class LexicalStore:
         )
         return [_stored(row).chunk for row in rows]
 
+    @_without_damaged_file
     def around(
         self, collection: str, places: Iterable[tuple[str, int]], reach: int
     ) -> dict[tuple[str, int], list[IndexedChunk]]:
@@ -203,6 +241,15 @@ class LexicalStore:
             found[build_id, ordinal] = [_stored(row).chunk for row in rows]
         return found
 
+    @_without_damaged_file
+    def builds(self, collection: str) -> dict[str, int]:
+        """The stored builds with the number of chunks of each."""
+        connection = self._connect(collection)
+        if connection is None:
+            return {}
+        return dict(connection.execute("SELECT build_id, count(*) FROM chunks GROUP BY build_id"))
+
+    @_without_damaged_file
     def chunk_ids(self, collection: str, build_id: str) -> set[str]:
         """The stored chunks of a build."""
         connection = self._connect(collection)
@@ -210,6 +257,7 @@ class LexicalStore:
             return set()
         return {row[0] for row in connection.execute("SELECT chunk_id FROM chunks WHERE build_id = ?", (build_id,))}
 
+    @_without_damaged_file
     def count(self, collection: str) -> int:
         """All chunks of a collection."""
         connection = self._connect(collection)
@@ -223,6 +271,19 @@ class LexicalStore:
     def collections(self) -> set[str]:
         """The collections that have a file."""
         return {path.stem for path in self._directory.glob("*.sqlite3")}
+
+    def set_aside(self, collection: str) -> None:
+        """Rename a collection's damaged file, so that the collection begins anew."""
+        if (connection := self._open.pop(collection, None)) is not None:
+            connection.close()
+        for kept in (self._counts, self._common, self._unsaved):
+            kept.pop(collection, None)
+        path = self._path(collection)
+        stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        for suffix in ("", "-wal", "-shm"):
+            part = path.with_name(path.name + suffix)
+            if part.exists():
+                part.replace(part.with_name(f"{part.name}.damaged-{stamp}"))
 
     def close(self) -> None:
         """Close every file."""
@@ -242,16 +303,20 @@ class LexicalStore:
         path = self._path(collection)
         self._directory.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, cached_statements=64)
-        connection.execute("PRAGMA journal_mode=WAL")
-        # FULL: a document is made visible in another database right after its last chunk was written here, so a power
-        # cut must not take that chunk.
-        connection.execute("PRAGMA synchronous=FULL")
-        with connection:
-            connection.executescript(_SCHEMA)
-        self._bring_up_to_date(connection)
-        self._common[collection] = {
-            term: (frequency, size) for term, frequency, size in connection.execute("SELECT * FROM common")
-        }
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            # FULL: a document is made visible in another database right after its last chunk was written here, so a
+            # power cut must not take that chunk.
+            connection.execute("PRAGMA synchronous=FULL")
+            with connection:
+                connection.executescript(_SCHEMA)
+            self._bring_up_to_date(connection)
+            self._common[collection] = {
+                term: (frequency, size) for term, frequency, size in connection.execute("SELECT * FROM common")
+            }
+        except sqlite3.Error:
+            connection.close()
+            raise
         self._open[collection] = connection
         if len(self._open) > _MAX_OPEN:
             closed, idle = self._open.popitem(last=False)

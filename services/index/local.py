@@ -57,6 +57,10 @@ class LocalIndex:
         stored = self._words.chunk_ids(collection, build_id)
         return stored & self._vectors.chunk_ids(collection, space, build_id) if space else stored
 
+    def builds(self, collection: str) -> dict[str, int]:
+        """Stored builds; see `SearchIndex.builds`."""
+        return self._words.builds(collection)
+
     def chunks(self, collection: str, build_id: str, start: int, limit: int) -> list[IndexedChunk]:
         """Chunks of a build in order."""
         return self._words.page(collection, build_id, start, limit)

@@ -88,6 +88,17 @@ class IndexCount:
     dense: int
 
 
+@dataclass(frozen=True, slots=True)
+class IndexGap:
+    """What the index has lost of a collection, and whether the rest can be searched.
+
+    `notice` is one Chinese sentence for the person who asked: what is wrong and what happens now.
+    """
+
+    notice: str
+    searchable: bool
+
+
 class SearchIndex(Protocol):
     """One index of many collections. Every implementation passes `tests/services/index/contract.py`.
 
@@ -109,6 +120,10 @@ class SearchIndex(Protocol):
 
     async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
         """The chunks of a build that are wholly stored: by words and, unless `space` is empty, with a vector in it."""
+        ...
+
+    async def builds(self, collection: str) -> dict[str, int]:
+        """The builds of a collection, with the number of chunks that each has by words."""
         ...
 
     async def chunks(self, collection: str, build_id: str, start: int = 0, limit: int = 20) -> list[IndexedChunk]:

@@ -6,6 +6,7 @@ damaged: this process is it, and holds a lock file to prove it.
 """
 
 import asyncio
+import errno
 import logging
 import multiprocessing
 from collections.abc import Collection, Sequence
@@ -29,6 +30,7 @@ _ROWS = 8
 _LOCK_WAIT_S = 15
 _CLOSED = "资料索引已经关闭。"
 _BROKEN = "资料索引出错了，请稍后再试。"
+_DISK_FULL = "机器人的磁盘满了，请管理员清理磁盘。"
 
 
 class IndexProcess:
@@ -64,6 +66,10 @@ class IndexProcess:
     async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
         """Wholly stored chunks of a build; see `SearchIndex.chunk_ids`."""
         return await self._call("chunk_ids", collection, space, build_id)
+
+    async def builds(self, collection: str) -> dict[str, int]:
+        """Stored builds; see `SearchIndex.builds`."""
+        return await self._call("builds", collection)
 
     async def chunks(self, collection: str, build_id: str, start: int = 0, limit: int = 20) -> list[IndexedChunk]:
         """Stored chunks of a build in order."""
@@ -168,7 +174,16 @@ def _run(method: str, arguments: tuple[Any, ...]) -> Any:
         raise
     except Exception as error:
         # Made ours here: to unpickle one of Chroma's errors, the bot's process would have to import Chroma.
-        raise SearchIndexError(_BROKEN, f"{method}: {type(error).__name__}: {error}") from error
+        sentence = _DISK_FULL if _is_disk_full(error) else _BROKEN
+        raise SearchIndexError(sentence, f"{method}: {type(error).__name__}: {error}") from error
+
+
+def _is_disk_full(error: Exception) -> bool:
+    """Chroma's errors carry no code, only SQLite's or the operating system's words."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return True
+    text = str(error).casefold()
+    return "disk is full" in text or "no space left on device" in text
 
 
 def _open(directory: Path, lock_wait_s: float) -> Any:

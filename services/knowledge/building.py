@@ -2,8 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from pathlib import Path
 
 from services.embeddings.models import EmbeddingModel
@@ -11,24 +10,38 @@ from services.errors import DocumentRejected
 from services.index.models import IndexedChunk, SearchIndex
 from services.knowledge.models import Chunk
 from services.knowledge.parsing import ParseLimits, parse_and_split
+from services.knowledge.turns import Gate, Places
 from services.records.tables import DocumentRecord
 
-# Two batches of the embedding model; small enough that builds of several groups take turns within a second.
+# Takes the embedded model 0.6 s on two cores, so that builds of several chats take turns within a second.
 _BATCH = 16
+_PARSES = Places(total=3, of_chat=2, large=1, large_of_chat=1, small=1 << 20)
+# By remaining chunks. The embedding process works on one batch at a time; a service takes several requests.
+_LOCAL_BATCHES = Places(total=1, of_chat=1, large=1, large_of_chat=1, small=0)
+_SERVICE_BATCHES = Places(total=4, of_chat=3, large=3, large_of_chat=2, small=64)
 # Changes when loaders or the splitter give other chunks for the same file, so that an interrupted build of an older
 # release is begun anew instead of being mixed with a newer one.
 _PARSER_REVISION = 2
 
 
-@dataclass(frozen=True, slots=True)
 class Building:
-    """How documents are built: where the chunks go and how large they are, in characters."""
+    """How documents are built: where the chunks go and how large they are, in characters.
 
-    index: SearchIndex
-    embedding: EmbeddingModel
-    limits: ParseLimits
-    chunk_chars: int
-    overlap_chars: int
+    Files are read by at most three subprocesses, one of them for a large file, so that every one gets enough of the
+    processor to end within its time. Batches of embeddings go to one chat after the other, small files first: a large
+    file costs another chat's small one a batch or two, not the whole file.
+    """
+
+    def __init__(
+        self, index: SearchIndex, embedding: EmbeddingModel, limits: ParseLimits, chunk_chars: int, overlap_chars: int
+    ) -> None:
+        self.embedding = embedding
+        self._index = index
+        self._limits = limits
+        self._chunk_chars = chunk_chars
+        self._overlap_chars = overlap_chars
+        self._parses = Gate(_PARSES)
+        self._batches = Gate(_LOCAL_BATCHES if embedding.parallel_batches == 1 else _SERVICE_BATCHES)
 
     def build_id(self, document: DocumentRecord) -> str:
         """The id of the build that these settings make of this version: the same after every restart."""
@@ -36,49 +49,66 @@ class Building:
             document.id,
             document.content_hash,
             document.revision,
-            self.chunk_chars,
-            self.overlap_chars,
+            self._chunk_chars,
+            self._overlap_chars,
             self.embedding.fingerprint,
             _PARSER_REVISION,
         )
         return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:32]
 
-    async def run(self, document: DocumentRecord, path: Path, report: Callable[[int, int], None]) -> int:
+    async def run(
+        self,
+        document: DocumentRecord,
+        path: Path,
+        admit: Callable[[int], Awaitable[None]],
+        report: Callable[[int, int], None],
+    ) -> int:
         """Put the whole document into the index under its build id, going on where an earlier attempt stopped.
 
-        `report` is called with chunks done and chunks in all. Gives the number of chunks. Raises `DocumentRejected`
-        when the file cannot be read, `EmbeddingError` or `SearchIndexError` when a service failed.
+        `admit` is told the number of chunks before any is stored, and raises `DocumentRejected` when there is no room
+        for them. `report` is called with chunks done and chunks in all. Return the number of chunks. Raises
+        `DocumentRejected` when the file cannot be read, `EmbeddingError` or `SearchIndexError` when a service failed.
         """
         build_id = self.build_id(document)
-        parsed = await parse_and_split(path, document.file_type, self.limits, self.chunk_chars, self.overlap_chars)
-        chunks = [_indexed(document, build_id, chunk) for chunk in parsed]
+        async with self._parses.place(chat_of(document), document.size):
+            chunks = await parse_and_split(
+                path, document.file_type, self._limits, self._chunk_chars, self._overlap_chars
+            )
         if not chunks:
             raise DocumentRejected("文件里没有可以入库的文字。")
-        stored = await self.index.chunk_ids(document.collection, self.embedding.fingerprint, build_id)
-        missing = [chunk for chunk in chunks if chunk.chunk_id not in stored]
-        done = len(chunks) - len(missing)
+        await admit(len(chunks))
+        stored = await self._index.chunk_ids(document.collection, self.embedding.fingerprint, build_id)
+        # A file can have tens of thousands of chunks: sorting them here would stop the event loop.
+        batches = await asyncio.to_thread(_batches, chunks, build_id, stored)
+        done = len(chunks) - sum(map(len, batches))
         report(done, len(chunks))
-        # Chunks of like length share a batch, so that little of the model's work is padding.
-        missing.sort(key=lambda chunk: len(chunk.text))
-        batches = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
-        await self._store(document.collection, batches, lambda count: report(done + count, len(chunks)))
+        await self._store(document, build_id, batches, lambda count: report(done + count, len(chunks)))
         return len(chunks)
 
     async def _store(
-        self, collection: str, batches: Sequence[Sequence[IndexedChunk]], report: Callable[[int], None]
+        self,
+        document: DocumentRecord,
+        build_id: str,
+        batches: Sequence[Sequence[Chunk]],
+        report: Callable[[int], None],
     ) -> None:
         writing: asyncio.Task[None] | None = None
         finished = 0
+        remaining = sum(map(len, batches))
         try:
-            for batch in batches:
-                vectors = await self.embedding.embeddings.aembed_documents([embedded_text(chunk) for chunk in batch])
+            for chunks in batches:
+                batch = [_indexed(document, build_id, chunk) for chunk in chunks]
+                async with self._batches.place(chat_of(document), remaining):
+                    texts = [embedded_text(chunk) for chunk in batch]
+                    vectors = await self.embedding.embeddings.aembed_documents(texts)
                 if writing is not None:
                     await writing
                 # The index writes this batch while the model works on the next.
                 writing = asyncio.create_task(
-                    self.index.add(collection, self.embedding.fingerprint, batch, vectors), name="index-add"
+                    self._index.add(document.collection, self.embedding.fingerprint, batch, vectors), name="index-add"
                 )
                 finished += len(batch)
+                remaining -= len(batch)
                 report(finished)
             if writing is not None:
                 await writing
@@ -88,15 +118,36 @@ class Building:
                 await asyncio.gather(writing, return_exceptions=True)
 
 
+def chat_of(document: DocumentRecord) -> Hashable:
+    """Whose turn the work on a document is: its group's, or its sender's where it came in private."""
+    return chat_key(document.group_id, document.uploader_id)
+
+
+def chat_key(group_id: int | None, user_id: int) -> Hashable:
+    """The same for a file that is not registered yet."""
+    return ("group", group_id) if group_id is not None else ("private", user_id)
+
+
 def embedded_text(chunk: IndexedChunk) -> str:
     """What the model sees of a chunk: its place in the document tells what a bare passage is about."""
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
+def _batches(chunks: Sequence[Chunk], build_id: str, stored: Collection[str]) -> list[list[Chunk]]:
+    """The chunks that are not stored yet. Those of like length share a batch: little of the work is then padding."""
+    missing = [chunk for chunk in chunks if _chunk_id(build_id, chunk) not in stored]
+    missing.sort(key=lambda chunk: len(chunk.text))
+    return [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
+
+
+def _chunk_id(build_id: str, chunk: Chunk) -> str:
+    return f"{build_id}-{chunk.ordinal:06d}"
+
+
 def _indexed(document: DocumentRecord, build_id: str, chunk: Chunk) -> IndexedChunk:
     title = Path(document.name).stem
     return IndexedChunk(
-        chunk_id=f"{build_id}-{chunk.ordinal:06d}",
+        chunk_id=_chunk_id(build_id, chunk),
         build_id=build_id,
         ordinal=chunk.ordinal,
         text=chunk.text,

@@ -12,10 +12,11 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-from services.errors import DocumentRejected, DownloadFailed
+from services.errors import DocumentRejected, DownloadFailed, ServiceError, StorageError
 
 _MAX_REDIRECTS = 5
 _BLOCK = 1 << 16
+_WINDOW_S = 15.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # RFC 6052: the last 32 bits are the IPv4 address that the network's translator connects to.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -67,21 +68,28 @@ async def download(
     *,
     max_bytes: int,
     timeout_s: float = 120,
+    min_bytes_per_s: int = 0,
+    window_s: float = _WINDOW_S,
     is_public: Callable[[str], bool] = is_public_address,
 ) -> None:
     """Fetch `url` into the new file `target`; on any failure nothing is left at `target`.
 
     The first address comes from the connected QQ client and is trusted, also on a private network; where a redirect
     leads is not: once away from the first host, only to public addresses.
-    `is_public` judges IP addresses. Raises `DocumentRejected` when the content is larger than `max_bytes`,
-    `DownloadFailed` for everything else.
+    `is_public` judges IP addresses. A server that sends less than `min_bytes_per_s` over `window_s` seconds is given
+    up; 0 bears any speed. Raises `DocumentRejected` when the content is larger than `max_bytes`, `StorageError` when
+    the disk is full, `DownloadFailed` for everything else.
     """
+    pace = _Pace(min_bytes_per_s, window_s)
     try:
-        async with asyncio.timeout(timeout_s):
-            await _follow(url, target, max_bytes, is_public)
+        async with asyncio.timeout(timeout_s), pace.limit:
+            await _follow(url, target, max_bytes, is_public, pace)
     except TimeoutError as error:
         target.unlink(missing_ok=True)
-        raise DownloadFailed("文件下载超时了，请稍后重新发一次。", url) from error
+        sentence = "文件下载超时了，请稍后重新发一次。"
+        if pace.limit.expired():
+            sentence = f"文件下载太慢，每秒不到 {min_bytes_per_s // 1000} KB，已经停下，请稍后重新发一次。"
+        raise DownloadFailed(sentence, url) from error
     except (aiohttp.ClientError, OSError, ValueError) as error:
         target.unlink(missing_ok=True)
         raise _failure(url, error) from error
@@ -90,17 +98,34 @@ async def download(
         raise
 
 
-def _failure(url: str, error: Exception) -> DownloadFailed:
+class _Pace:
+    """The slowest that a server may be: in every window as many bytes must come as the least speed gives."""
+
+    def __init__(self, min_bytes_per_s: int, window_s: float) -> None:
+        self._window_s = window_s
+        self._wanted = min_bytes_per_s * window_s
+        self._received = 0
+        self.limit = asyncio.timeout(window_s if min_bytes_per_s else None)
+
+    def received(self, count: int) -> None:
+        """Count bytes; once there are enough of them, the next window begins."""
+        self._received += count
+        if self._wanted and self._received >= self._wanted:
+            self._received = 0
+            self.limit.reschedule(asyncio.get_running_loop().time() + self._window_s)
+
+
+def _failure(url: str, error: Exception) -> ServiceError:
     if isinstance(error, _PrivateAddress) or isinstance(error.__cause__, _PrivateAddress):
         return DownloadFailed("文件链接跳转到了内网地址，为安全起见没有下载，请重新发一次文件。", url)
     if isinstance(error, aiohttp.InvalidURL):
         return DownloadFailed("文件链接无效，请重新发一次文件。", f"{url}: {error!r}")
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return DownloadFailed("机器人的磁盘满了，文件没有收下，请联系管理员清理后再发。", url)
+        return StorageError("机器人的磁盘满了，文件没有收下，请联系管理员清理后再发。", url)
     return DownloadFailed("文件下载失败，可能是网络中断，请稍后重新发一次。", f"{url}: {error!r}")
 
 
-async def _follow(url: str, target: Path, max_bytes: int, is_public: Callable[[str], bool]) -> None:
+async def _follow(url: str, target: Path, max_bytes: int, is_public: Callable[[str], bool], pace: _Pace) -> None:
     trusted_host = urlsplit(url).hostname
     guarded = False
     for _ in range(_MAX_REDIRECTS + 1):
@@ -121,7 +146,7 @@ async def _follow(url: str, target: Path, max_bytes: int, is_public: Callable[[s
                     url = urljoin(url, response.headers["Location"])
                     continue
                 _check_status(response.status, url)
-                await _save(response, target, max_bytes)
+                await _save(response, target, max_bytes, pace)
                 return
         finally:
             await resolver.close()
@@ -143,7 +168,7 @@ def _check_status(status: int, url: str) -> None:
         raise DownloadFailed("文件服务器出错了，请稍后重新发一次。", f"{url}: {status}")
 
 
-async def _save(response: aiohttp.ClientResponse, target: Path, max_bytes: int) -> None:
+async def _save(response: aiohttp.ClientResponse, target: Path, max_bytes: int, pace: _Pace) -> None:
     if (response.content_length or 0) > max_bytes:
         raise too_large(max_bytes)
     received = 0
@@ -151,6 +176,7 @@ async def _save(response: aiohttp.ClientResponse, target: Path, max_bytes: int) 
     with target.open("xb") as file:
         async for block in response.content.iter_chunked(_BLOCK):
             received += len(block)
+            pace.received(len(block))
             if received > max_bytes:
                 raise too_large(max_bytes)
             file.write(block)

@@ -3,15 +3,16 @@
 import asyncio
 import logging
 import unicodedata
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from services.errors import DocumentRejected, SearchIndexError, ServiceError
-from services.index.models import IndexedChunk, SearchIndex
-from services.knowledge.building import Building
+from services.errors import DocumentRejected, SearchIndexError, ServiceError, StorageError
+from services.index.models import IndexedChunk, IndexGap, SearchIndex
+from services.knowledge.building import Building, chat_key, chat_of
 from services.knowledge.download import too_large
 from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
@@ -24,18 +25,22 @@ from services.knowledge.models import (
 )
 from services.knowledge.rejections import MESSAGES, Rejection
 from services.knowledge.storage import FileStore
-from services.records.documents import DocumentRecords, NewDocument
+from services.knowledge.turns import Gate, Places
+from services.records.documents import DocumentRecords, NewDocument, NoRoom
 from services.records.tables import DocumentRecord, DocumentState, now
 from services.settings import KnowledgeSettings
 
 log = logging.getLogger(__name__)
 
-# Several documents are built side by side so that a large file of one group does not hold up a small one of another;
-# they share one embedding process, which takes their batches in turn.
-_PARALLEL_BUILDS = 4
+# By bytes. A build holds all chunks of its document in memory, about 100 MB of them for the largest file.
+_BUILDS = Places(total=6, of_chat=4, large=3, large_of_chat=2, small=1 << 20)
+_DOWNLOADS = Places(total=6, of_chat=2, large=4, large_of_chat=2, small=1 << 20)
+_MAKE_ROOM = "请管理员发 /kb list 看有哪些文件，用 /kb delete 删掉不用的再发。"
+_TELL_OPERATOR = "要重新入库，把文件放进数据目录的 import/知识库名 再发 /kb load。"
 # Seconds between attempts while the embedding service or the index is down: soon at first, then every minute.
 _RETRY_AFTER_S = (5.0, 15.0, 60.0)
 _MAX_NAME_CHARS = 120
+_OUT_OF_RESOURCES = "机器人的磁盘或内存不够用，请管理员查看日志。"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,16 @@ class DocumentView:
 
 @dataclass(slots=True)
 class _Build:
-    """A build under way. `trouble` is set with the reason while a failed service is waited for."""
+    """A build under way. `trouble` is set with the reason while a failed service is waited for.
+
+    `planned` counts the chunks of a new document from when they are admitted until they are visible.
+    """
 
     task: asyncio.Task[IngestResult]
     progress: Progress
     trouble: asyncio.Event
     reason: str = ""
+    planned: int = 0
 
 
 class KnowledgeService:
@@ -75,7 +84,11 @@ class KnowledgeService:
         self._rules = rules
         self._retry_after_s = retry_after_s
         self._closing = False
-        self._turns = asyncio.Semaphore(_PARALLEL_BUILDS)
+        self._places = Gate(_BUILDS)
+        self._downloads = Gate(_DOWNLOADS)
+        self._admitting = asyncio.Lock()
+        # Documents whose chunks are lost and whose originals cannot be read: trying again would not help.
+        self._beyond_repair: set[int] = set()
         self._builds: dict[int, _Build] = {}
         self._purging = asyncio.Lock()
         self._background: set[asyncio.Task[None]] = set()
@@ -83,12 +96,12 @@ class KnowledgeService:
     # -- life ---------------------------------------------------------------------------------------------------------
 
     async def resume(self) -> None:
-        """Go on with interrupted builds and removals; remove originals that no record knows."""
+        """Go on with interrupted builds and removals; set aside originals that no record knows."""
         await self._files.open()
-        await self._files.sweep(await self._records.stored_names())
+        await self._reconcile_originals()
         for document in await self._records.unfinished():
             self._start_build(document)
-        self._run_later(self.purge())
+        self._run_later(self._inspect_all())
 
     async def close(self) -> None:
         """Stop building; what is unfinished goes on at the next start. Whoever waits for a build is cancelled."""
@@ -123,6 +136,28 @@ class KnowledgeService:
         """Documents being built or waiting for it."""
         return len(self._builds)
 
+    @property
+    def min_bytes_per_s(self) -> int:
+        """The slowest that a download may be; 0 for any speed."""
+        return self._rules.min_download_kbps * 1000
+
+    @asynccontextmanager
+    async def receiving(
+        self, collection: str, name: str, size: int, group_id: int | None, user_id: int
+    ) -> AsyncGenerator[None]:
+        """Wait for a turn to download a file of `size` bytes (0 where unknown), and hold it while the block runs.
+
+        Raises `DocumentRejected` when the knowledge base has no room for the file, `StorageError` when the disk has
+        none.
+        """
+        if limit := self._rules.max_total_mb << 20:
+            used = await self._records.size_beside(collection, clean_name(name))
+            if used + size > limit:
+                raise DocumentRejected(self._no_room(used, size))
+        await self._files.check_space(size)
+        async with self._downloads.place(chat_key(group_id, user_id), size):
+            yield
+
     def new_incoming(self) -> Path:
         """Where to put a file before `ingest` takes it over."""
         return self._files.new_incoming()
@@ -131,17 +166,20 @@ class KnowledgeService:
         """Take in one file and wait until it can be found, or until it is clear that it cannot or not now.
 
         Whatever happens, `file.path` is gone afterwards. A cancelled call leaves the build running.
-        Raises `ServiceError` when the file could not even be kept.
+        Raises `StorageError` or `RecordsError` when the file could not even be kept.
         """
         name = clean_name(file.name)
         try:
             if reason := self.refusal(name, (await asyncio.to_thread(file.path.stat)).st_size):
                 return IngestResult(IngestStatus.REJECTED, name, reason=reason)
-            document, created = await self._register(file, name)
+            registered = await self._register(file, name)
         except OSError as error:
-            raise ServiceError("文件没能存下来，可能是机器人的磁盘满了，请联系管理员后再发。", str(error)) from error
+            raise StorageError("文件没能存下来，可能是机器人的磁盘满了，请联系管理员后再发。", str(error)) from error
         finally:
             await asyncio.to_thread(file.path.unlink, missing_ok=True)
+        if isinstance(registered, IngestResult):
+            return registered
+        document, created = registered
         if not created and document.state == DocumentState.READY:
             return _result(IngestStatus.DUPLICATE, document)
         if not created:
@@ -160,6 +198,7 @@ class KnowledgeService:
         self, collection: str, title: str, text: str, group_id: int | None, user_id: int
     ) -> IngestResult:
         """Take in a text typed by hand under a title (the specification's upload_by_str)."""
+        await self._files.check_space(len(text.encode("utf-8", "ignore")))
         path = await self._files.write_text(text)
         name = clean_name(title)
         name = name if _file_type(name) == "txt" else f"{name}.txt"
@@ -174,8 +213,14 @@ class KnowledgeService:
             if reason := self.refusal(path.name, (await asyncio.to_thread(path.stat)).st_size):
                 yield IngestResult(IngestStatus.REJECTED, clean_name(path.name), reason=reason)
                 continue
-            copy = await self._files.copy(path)
-            yield await self.ingest(IncomingFile(collection, copy, path.name, group_id, user_id, now()))
+            try:
+                await self._files.check_space((await asyncio.to_thread(path.stat)).st_size)
+                copy = await self._files.copy(path)
+                result = await self.ingest(IncomingFile(collection, copy, path.name, group_id, user_id, now()))
+            except ServiceError as error:
+                log.warning("%s was not taken in: %s", path, error)
+                result = IngestResult(IngestStatus.REJECTED, clean_name(path.name), reason=error.user_message)
+            yield result
 
     async def outcome(self, document_id: int) -> IngestResult | None:
         """The final outcome for a registered document, awaited if still under way; None when it is gone."""
@@ -257,13 +302,46 @@ class KnowledgeService:
     async def reindex(self, collection: str) -> int:
         """Rebuild every document from its original, in the background; each stays to be found by its old build.
 
-        Gives the number of documents.
+        A document that is being rebuilt already is not begun again. Return the number of documents.
         """
-        rows = await self._records.ask_rebuild(collection)
-        await self._stop_builds(rows)
-        for row in rows:
+        for row in await self._records.ask_rebuild(collection):
             self._start_build(row)
-        return len(rows)
+        return (await self._records.totals(collection, self._building.embedding.fingerprint)).documents
+
+    async def mend(self, collection: str) -> IndexGap | None:
+        """Compare the index with the records, and rebuild in the background what the index has lost.
+
+        None when nothing is lost. Raises `SearchIndexError`.
+        """
+        space = self._building.embedding.fingerprint
+        rows = await self._records.ready(collection)
+        stored = await self._index.builds(collection)
+        without_words = {row.id for row in rows if stored.get(row.build_id, 0) < row.chunk_count}
+        without_vectors = set[int]()
+        in_space = [row for row in rows if row.space == space and row.id not in without_words]
+        if (await self._index.count(collection, space)).dense < sum(row.chunk_count for row in in_space):
+            for row in in_space:
+                if len(await self._index.chunk_ids(collection, space, row.build_id)) < row.chunk_count:
+                    without_vectors.add(row.id)
+        lost = without_words | without_vectors
+        if not lost:
+            return None
+        # A document that was rebuilt since the rows were read has another build by now and is whole.
+        current = {row.id: row.build_id for row in await self._records.ready(collection)}
+        lost = {row.id for row in rows if row.id in lost and current.get(row.id) == row.build_id}
+        if not lost:
+            return None
+        started = await self._records.ask_rebuild(collection, lost - self._beyond_repair)
+        if started:
+            log.warning("the index has lost %s documents of %s; they are built again", len(started), collection)
+        for row in started:
+            self._start_build(row)
+        return _gap(
+            documents=len(rows),
+            words=len(lost & without_words),
+            vectors=len(lost & without_vectors),
+            beyond_repair=len(lost & self._beyond_repair),
+        )
 
     async def purge(self) -> None:
         """Remove retired chunks and originals. What fails now is tried again after the next change or start."""
@@ -281,7 +359,58 @@ class KnowledgeService:
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    async def _register(self, file: IncomingFile, name: str) -> tuple[DocumentRecord, bool]:
+    async def _reconcile_originals(self) -> None:
+        """Make the originals those that the records know, without deleting any."""
+        known = await self._records.stored_names()
+        try:
+            returned = await self._files.take_back(known)
+            aside = await self._files.set_aside(known)
+        except OSError:
+            # Originals that no record knows do no harm where they are.
+            log.exception("originals that no record knows could not be moved")
+            return
+        if returned:
+            log.warning("%s 个原文件记录里又有了，已从 set-aside 移回。", returned)
+        is_new = not await self._records.collections()
+        indexed = await self._index.collections() if is_new else set[str]()
+        if is_new and (aside or indexed):
+            log.error(
+                "数据库 app.sqlite3 里没有任何知识库，但数据目录里有 %s 个原文件和 %s 个知识库的索引，"
+                "多半是 app.sqlite3 丢了：停掉机器人，从备份恢复 app.sqlite3 再启动，原文件会自动移回。"
+                "没有备份时，%s原文件现在在 %s，索引没有动。",
+                len(aside),
+                len(indexed),
+                _TELL_OPERATOR,
+                aside[0].parent if aside else "files",
+            )
+        elif aside:
+            log.warning("%s 个原文件不在记录里，已移到 %s，没有删除。%s", len(aside), aside[0].parent, _TELL_OPERATOR)
+
+    async def _inspect_all(self) -> None:
+        """Finish removals, then look in every knowledge base for what the index has lost or has too much of.
+
+        Only the words are counted: counting vectors would open every collection. Those are counted when a collection is
+        first searched.
+        """
+        await self.purge()
+        space = self._building.embedding.fingerprint
+        try:
+            for collection in await self._records.collections():
+                stored = await self._index.builds(collection)
+                if unknown := await self._records.retire_unknown(collection, stored):
+                    log.warning("%s builds of %s belong to no document and are removed", unknown, collection)
+                rows = await self._records.ready(collection)
+                needs_vectors = any(row.space == space for row in rows)
+                if any(stored.get(row.build_id, 0) < row.chunk_count for row in rows) or (
+                    needs_vectors and space not in await self._index.spaces(collection)
+                ):
+                    await self.mend(collection)
+        except SearchIndexError:
+            log.exception("the index could not be compared with the records")
+        await self.purge()
+
+    async def _register(self, file: IncomingFile, name: str) -> tuple[DocumentRecord, bool] | IngestResult:
+        """The document that a file became or already was, and whether it is new; or why there is no room for it."""
         stored_name, content_hash, size = await self._files.keep(file.path, _file_type(name))
         new = NewDocument(
             collection=file.collection,
@@ -295,10 +424,47 @@ class KnowledgeService:
             uploaded_at=file.received_at,
             upload_id=file.upload_id,
         )
-        registration = await self._records.register(new)
+        try:
+            registration = await self._records.register(new, self._rules.max_total_mb << 20)
+        except ServiceError:
+            # Nothing was written. The sender's file is fetched again, so this copy would be nobody's.
+            await self._files.remove(stored_name)
+            raise
+        if isinstance(registration, NoRoom):
+            await self._files.remove(stored_name)
+            return IngestResult(IngestStatus.REJECTED, name, reason=self._no_room(registration.used, size))
         if not registration.created:
             await self._files.remove(stored_name)
         return registration.document, registration.created
+
+    def _no_room(self, used: int, size: int) -> str:
+        limit = self._rules.max_total_mb
+        return (
+            f"知识库的文件合计最多 {limit} MB，已有 {used / (1 << 20):.1f} MB，"
+            f"放不下这个 {size / (1 << 20):.1f} MB 的文件，{_MAKE_ROOM}"
+        )
+
+    async def _admit(self, document: DocumentRecord, count: int) -> None:
+        """Plan `count` chunks for a new document. Raises `DocumentRejected` when there is no room for them.
+
+        A rebuild is always admitted: its document is there already.
+        """
+        limit = self._rules.max_chunks
+        if not limit or document.state == DocumentState.READY:
+            return
+        async with self._admitting:
+            used = await self._records.chunks_beside(document.collection, document.number)
+            used += sum(
+                build.planned
+                for document_id, build in self._builds.items()
+                if build.progress.collection == document.collection and document_id != document.id
+            )
+            if used + count > limit:
+                raise DocumentRejected(
+                    f"知识库最多 {limit} 块，已有 {used} 块，放不下这个文件的 {count} 块，{_MAKE_ROOM}"
+                )
+            if build := self._builds.get(document.id):
+                build.planned = count
 
     def _start_build(self, document: DocumentRecord) -> _Build:
         task = asyncio.create_task(self._build(document), name=f"build-{document.id}")
@@ -318,13 +484,10 @@ class KnowledgeService:
         for wait_s in chain(self._retry_after_s, repeat(self._retry_after_s[-1])):
             try:
                 return await self._attempt(document)
-            except DocumentRejected as error:
-                log.warning("document %s was rejected: %s", document.id, error)
-                return await self._reject(document, error)
-            except ServiceError as error:
+            except (ServiceError, OSError) as error:
                 log.exception("building document %s is put off for %s s", document.id, wait_s)
                 build = self._builds[document.id]
-                build.reason = error.user_message
+                build.reason = error.user_message if isinstance(error, ServiceError) else _OUT_OF_RESOURCES
                 build.trouble.set()
             await asyncio.sleep(wait_s)
         raise AssertionError("the waiting times never end")
@@ -337,10 +500,24 @@ class KnowledgeService:
         build_id = self._building.build_id(document)
         if not await self._records.set_target(document.id, build_id):
             return _result(IngestStatus.REMOVED, document)
-        async with self._turns:
-            chunks = await self._building.run(document, self._files.path(document.stored_name), report)
+
+        async def admit(count: int) -> None:
+            await self._admit(document, count)
+
+        path = self._files.path(document.stored_name)
+        async with self._places.place(chat_of(document), document.size):
+            try:
+                if not await asyncio.to_thread(path.exists):
+                    raise DocumentRejected("原文件不在了，请重新发一次。", str(path))  # noqa: TRY301
+                chunks = await self._building.run(document, path, admit, report)
+            except DocumentRejected as error:
+                log.warning("document %s was rejected: %s", document.id, error)
+                return await self._reject(document, error)
         space = self._building.embedding.fingerprint
-        published = await self._records.publish(document.collection, document.id, build_id, space, chunks)
+        async with self._admitting:
+            published = await self._records.publish(document.collection, document.id, build_id, space, chunks)
+            if build := self._builds.get(document.id):
+                build.planned = 0
         self._run_later(self.purge())
         if published is None:
             return _result(IngestStatus.REMOVED, document)
@@ -353,6 +530,7 @@ class KnowledgeService:
             await self._records.discard([document])
         else:
             # A visible document that can no longer be read keeps its present build.
+            self._beyond_repair.add(document.id)
             await self._records.set_target(document.id, "")
         await self.purge()
         return _result(IngestStatus.REJECTED, document, error.user_message)
@@ -388,6 +566,19 @@ class KnowledgeService:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(finished)
+
+
+def _gap(documents: int, words: int, vectors: int, beyond_repair: int) -> IndexGap:
+    """The sentence for what was lost, in numbers of documents."""
+    if beyond_repair:
+        notice = f"有 {beyond_repair} 个文件的索引丢了，原文件也读不出来，请管理员看 /kb list，重新发一次这些文件。"
+    elif not words:
+        notice = f"{vectors} 个文件的向量索引丢了，正在用原文件重建，好之前只按字词查找。"
+    elif words == documents:
+        notice = "资料的字词索引丢了，正在用原文件重建，好了再问，进度看 /kb status。"
+    else:
+        notice = f"{words} 个文件的字词索引丢了，正在用原文件重建，好之前查不到这些文件。"
+    return IndexGap(notice, searchable=words < documents)
 
 
 def clean_name(name: str) -> str:

@@ -5,18 +5,32 @@ import hashlib
 import os
 import shutil
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
+from services.errors import StorageError
+from services.records.tables import now
+
 _BLOCK = 1 << 20
+# What stays free for the records and the index, which must be able to write while files are refused.
+_RESERVE_BYTES = 200 << 20
+_RESERVE_SHARE = 0.02
 
 
 class FileStore:
-    """`<data>/files` holds originals of documents, `<data>/incoming` what is still arriving."""
+    """`<data>/files` holds originals of documents, `<data>/incoming` what is still arriving.
 
-    def __init__(self, data_dir: Path) -> None:
+    `<data>/set-aside` holds originals that no record knew at a start. Nothing is ever deleted there.
+    """
+
+    def __init__(self, data_dir: Path, *, reserve_bytes: int | None = None) -> None:
+        """`reserve_bytes` of the disk stay free; by default 200 MB, or 2 % of a disk where that is less."""
+        self._data_dir = data_dir
         self._files = data_dir / "files"
         self._incoming = data_dir / "incoming"
+        self._set_aside = data_dir / "set-aside"
+        self._reserve_bytes = reserve_bytes
 
     async def open(self) -> None:
         """Create the folders and remove what a killed process left half-received."""
@@ -30,53 +44,111 @@ class FileStore:
         """Where an original lies."""
         return self._files / stored_name
 
+    async def check_space(self, size: int) -> None:
+        """Raise `StorageError` when a file of `size` bytes would leave less than the reserve on the disk."""
+        usage = await asyncio.to_thread(shutil.disk_usage, self._data_dir)
+        reserve = self._reserve_bytes
+        if reserve is None:
+            reserve = min(_RESERVE_BYTES, int(usage.total * _RESERVE_SHARE))
+        if usage.free - size < reserve:
+            raise StorageError(
+                f"机器人的磁盘只剩 {usage.free >> 20} MB，放不下这个文件，请管理员清理磁盘后再发。",
+                f"{usage.free} bytes free, {size} bytes wanted, {reserve} bytes kept free",
+            )
+
     async def write_text(self, text: str) -> Path:
-        """A new incoming file with this text, in UTF-8."""
+        """A new incoming file with this text, in UTF-8. Raises `StorageError`."""
         path = self.new_incoming()
-        await asyncio.to_thread(path.write_text, text, encoding="utf-8", errors="ignore")
+        await asyncio.to_thread(self._write_text, path, text)
         return path
 
     async def copy(self, source: Path) -> Path:
-        """A new incoming file with the content of `source`."""
+        """A new incoming file with the content of `source`. Raises `StorageError`."""
         path = self.new_incoming()
-        await asyncio.to_thread(shutil.copyfile, source, path)
+        await asyncio.to_thread(self._copy, source, path)
         return path
 
     async def keep(self, incoming: Path, file_type: str) -> tuple[str, str, int]:
-        """Move an arrived file among the originals, durably. Gives its stored name, SHA-256 and size in bytes."""
+        """Move an arrived file among the originals, durably. Return its stored name, SHA-256 and size in bytes.
+
+        Raises `StorageError`.
+        """
         return await asyncio.to_thread(self._keep, incoming, file_type)
 
     async def remove(self, stored_name: str) -> None:
         """Delete an original; one that is gone already is fine."""
         await asyncio.to_thread(self.path(stored_name).unlink, missing_ok=True)
 
-    async def sweep(self, wanted: Collection[str]) -> None:
-        """Delete originals that no record knows: the process died between the move and the record."""
-        await asyncio.to_thread(self._sweep, wanted)
+    async def set_aside(self, known: Collection[str]) -> list[Path]:
+        """Move originals that no record knows to a new folder below `set-aside`, and return where they are now.
+
+        Either the process died between keeping a file and recording it, or the records were lost: the two look alike,
+        so nothing is deleted.
+        """
+        return await asyncio.to_thread(self._move_unknown, known)
+
+    async def take_back(self, known: Collection[str]) -> int:
+        """Move originals that the records know back from `set-aside`, as after restoring the records.
+
+        Return how many came back.
+        """
+        return await asyncio.to_thread(self._move_back, known)
 
     def _prepare(self) -> None:
         self._files.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self._incoming, ignore_errors=True)
         self._incoming.mkdir(parents=True, exist_ok=True)
 
+    def _write_text(self, path: Path, text: str) -> None:
+        with _kept(path):
+            path.write_text(text, encoding="utf-8", errors="ignore")
+
+    def _copy(self, source: Path, path: Path) -> None:
+        with _kept(path):
+            shutil.copyfile(source, path)
+
     def _keep(self, incoming: Path, file_type: str) -> tuple[str, str, int]:
         digest = hashlib.sha256()
         size = 0
-        with incoming.open("r+b") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-                size += len(block)
-            os.fsync(file.fileno())
         stored_name = f"{uuid.uuid4().hex}.{file_type}"
-        incoming.replace(self.path(stored_name))
-        if os.name == "posix":
-            # The record that follows is durable; so must be the name it points to.
-            folder = os.open(self._files, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
+        with _kept(self.path(stored_name)):
+            with incoming.open("r+b") as file:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+                    size += len(block)
+                os.fsync(file.fileno())
+            incoming.replace(self.path(stored_name))
+            if os.name == "posix":
+                # The record that follows is durable; so must be the name it points to.
+                folder = os.open(self._files, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
         return stored_name, digest.hexdigest(), size
 
-    def _sweep(self, wanted: Collection[str]) -> None:
-        for path in self._files.iterdir():
-            if path.name not in wanted:
-                path.unlink(missing_ok=True)
+    def _move_unknown(self, known: Collection[str]) -> list[Path]:
+        unknown = [path for path in sorted(self._files.iterdir()) if path.name not in known]
+        if not unknown:
+            return []
+        folder = self._set_aside / f"{now():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:4]}"
+        folder.mkdir(parents=True)
+        return [path.replace(folder / path.name) for path in unknown]
+
+    def _move_back(self, known: Collection[str]) -> int:
+        moved = 0
+        for path in sorted(self._set_aside.glob("*/*")):
+            if path.name in known and not self.path(path.name).exists():
+                path.replace(self.path(path.name))
+                moved += 1
+        return moved
+
+
+@contextmanager
+def _kept(path: Path) -> Generator[None]:
+    """Leave nothing at `path` when writing it fails, and raise `StorageError` for the operating system's error."""
+    try:
+        yield
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise StorageError("文件没能存下来，可能是机器人的磁盘满了，请联系管理员清理后再发。", str(error)) from error

@@ -23,7 +23,8 @@ class TurnHistory(BaseChatMessageHistory):
     `sources` are set before the turn ends, and are stored with it.
     """
 
-    def __init__(self, records: ConversationRecords, session_id: str, turn_id: int) -> None:
+    def __init__(self, records: ConversationRecords, session_id: str, turn_id: int | None) -> None:
+        """`turn_id` is None for a turn that could not be written down, which cannot be stored either."""
         self._records = records
         self._session_id = session_id
         self._turn_id = turn_id
@@ -42,9 +43,12 @@ class TurnHistory(BaseChatMessageHistory):
         return spoken[::-1][:count]
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store the finished turn. Raises `HistoryError` when called twice."""
+        """Store the finished turn. Raises `HistoryError` when called twice or for a turn that was not written down,
+        `RecordsError` when the database fails."""
         if self.stored:
             raise HistoryError("这一轮对话已经记过了。", f"turn {self._turn_id}")
+        if self._turn_id is None:
+            raise HistoryError("这一轮对话没能记下来。", f"no turn in the log of {self._session_id}")
         stored = [message_to_dict(item) for item in messages]
         await self._records.complete(self._turn_id, messages[-1].text, stored, self.sources)
         self.stored = True

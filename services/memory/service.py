@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, mess
 from langchain_core.prompts import ChatPromptTemplate
 
 from services.budgets.charge import Charge, charged
-from services.errors import HistoryError, ModelBudgetSpent, ModelError
+from services.errors import HistoryError, ModelBudgetSpent, ModelError, RecordsError
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
 from services.memory.history import TurnHistory, as_text
@@ -56,7 +56,7 @@ class Turn:
     `id` is its number in the log.
     """
 
-    id: int
+    id: int | None
     question: str
     history: TurnHistory
 
@@ -102,17 +102,32 @@ class MemoryService:
         """One turn, alone in its session; further ones wait in the order they came.
 
         The question is in the log before the block runs. If the block raises or stores nothing, it is marked failed
-        and the working history is as it was. Summarising begins when the caller says so, see `tidy`.
+        and the working history is as it was. Where the log cannot be written, the block runs all the same and the turn
+        cannot be stored. Summarising begins when the caller says so, see `tidy`.
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
-            turn_id = await self._records.begin(session_id, user_id, question)
+            turn_id = await self._begin(session_id, user_id, question)
             turn = Turn(turn_id, question, TurnHistory(self._records, session_id, turn_id))
             try:
                 yield turn
             finally:
-                if not turn.history.stored:
-                    await asyncio.shield(self._records.fail(turn_id, turn.history.sources))
+                if turn_id is not None and not turn.history.stored:
+                    await asyncio.shield(self._fail(turn_id, turn.history.sources))
+
+    async def _begin(self, session_id: str, user_id: int, question: str) -> int | None:
+        try:
+            return await self._records.begin(session_id, user_id, question)
+        except RecordsError:
+            log.exception("a question of %s could not be written down", session_id)
+            return None
+
+    async def _fail(self, turn_id: int, sources: Sequence[Source]) -> None:
+        try:
+            await self._records.fail(turn_id, sources)
+        except RecordsError:
+            # It stays open in the log, and the next start marks it.
+            log.exception("turn %s could not be marked as failed", turn_id)
 
     def tidy(self, session_id: str) -> None:
         """Summarise in the background if the history has grown too long. Call it after the reply was sent."""

@@ -37,6 +37,21 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
+class NoRoom:
+    """A file that was not registered: `used` bytes of the collection's limit are taken by other documents."""
+
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleChunks:
+    """The chunks of all visible documents of a collection, and those among them with vectors in the asked space."""
+
+    chunks: int
+    vectors: int
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionTotals:
     """What a collection holds by the records. `stale` counts visible documents without vectors in the asked space."""
 
@@ -53,8 +68,11 @@ class DocumentRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def register(self, new: NewDocument) -> Registration:
-        """Write down a file as PENDING, unless its content is there already. The same name makes a new version."""
+    async def register(self, new: NewDocument, max_total_bytes: int = 0) -> Registration | NoRoom:
+        """Write down a file as PENDING, unless its content is there already. The same name makes a new version.
+
+        Nothing is written where the originals of the collection would exceed `max_total_bytes`; 0 is no limit.
+        """
         async with self._database.writing() as session:
             await self._note_upload(session, new.upload_id, None)
             same = await session.scalar(
@@ -65,6 +83,10 @@ class DocumentRecords:
             if same is not None:
                 await self._note_upload(session, new.upload_id, same.id)
                 return Registration(same, created=False)
+            if max_total_bytes:
+                used = await self._size_beside(session, new.collection, new.name)
+                if used + new.size > max_total_bytes:
+                    return NoRoom(used)
             number, version = await self._place(session, new.collection, new.name)
             document = DocumentRecord(
                 collection=new.collection,
@@ -150,20 +172,22 @@ class DocumentRecords:
                 await self._retire(session, found)
             return list(found)
 
-    async def ask_rebuild(self, collection: str) -> list[DocumentRecord]:
-        """Count up every visible document's revision, so that its build id changes, and return them."""
+    async def ask_rebuild(self, collection: str, only: AbstractCollection[int] | None = None) -> list[DocumentRecord]:
+        """Count up the revision of visible documents, so that their build ids change, and return those documents.
+
+        `only` names the documents by id; None means all. A document whose rebuild is under way is left out.
+        """
+        wanted = select(DocumentRecord).where(
+            DocumentRecord.collection == collection,
+            DocumentRecord.state == DocumentState.READY,
+            DocumentRecord.target_build_id == "",
+        )
+        if only is not None:
+            wanted = wanted.where(DocumentRecord.id.in_(only))
         async with self._database.writing() as session:
-            found = (
-                await session.scalars(
-                    select(DocumentRecord).where(
-                        DocumentRecord.collection == collection, DocumentRecord.state == DocumentState.READY
-                    )
-                )
-            ).all()
+            found = (await session.scalars(wanted)).all()
             for document in found:
                 document.revision += 1
-                if document.target_build_id:
-                    session.add(RetiredRecord(collection=collection, build_id=document.target_build_id))
                 document.target_build_id = "asked"
             return list(found)
 
@@ -189,6 +213,64 @@ class DocumentRecords:
                 select(RetiredRecord.build_id).where(RetiredRecord.collection == collection)
             )
             return {*under_way, *retired} - {""}
+
+    async def visible_chunks(self, collection: str, space: str) -> VisibleChunks:
+        """How many chunks the index must hold of a collection at least."""
+        async with self._database.reading() as session:
+            row = (
+                await session.execute(
+                    select(
+                        func.coalesce(func.sum(DocumentRecord.chunk_count), 0),
+                        func.coalesce(func.sum(DocumentRecord.chunk_count).filter(DocumentRecord.space == space), 0),
+                    ).where(DocumentRecord.collection == collection, DocumentRecord.state == DocumentState.READY)
+                )
+            ).one()
+            return VisibleChunks(*row)
+
+    async def chunks_beside(self, collection: str, number: int) -> int:
+        """The chunks of a collection's visible documents other than those under `number`."""
+        async with self._database.reading() as session:
+            found = await session.scalar(
+                select(func.coalesce(func.sum(DocumentRecord.chunk_count), 0)).where(
+                    DocumentRecord.collection == collection,
+                    DocumentRecord.state == DocumentState.READY,
+                    DocumentRecord.number != number,
+                )
+            )
+            return found or 0
+
+    async def size_beside(self, collection: str, name: str) -> int:
+        """The bytes of a collection's originals that a new version of `name` would not replace."""
+        async with self._database.reading() as session:
+            return await self._size_beside(session, collection, name)
+
+    async def collections(self) -> list[str]:
+        """Every knowledge base that ever took in a file."""
+        async with self._database.reading() as session:
+            return list(await session.scalars(select(CollectionRecord.name).order_by(CollectionRecord.name)))
+
+    async def ready(self, collection: str) -> list[DocumentRecord]:
+        """The visible documents of a collection."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(DocumentRecord)
+                .where(DocumentRecord.collection == collection, DocumentRecord.state == DocumentState.READY)
+                .order_by(DocumentRecord.id)
+            )
+            return list(found)
+
+    async def retire_unknown(self, collection: str, builds: AbstractCollection[str]) -> int:
+        """Retire those of `builds` that belong to no document and are not retired yet; return how many."""
+        async with self._database.writing() as session:
+            of_documents = select(DocumentRecord.build_id, DocumentRecord.target_build_id).where(
+                DocumentRecord.collection == collection
+            )
+            known = {build_id for row in await session.execute(of_documents) for build_id in row}
+            retired = select(RetiredRecord.build_id).where(RetiredRecord.collection == collection)
+            known.update(await session.scalars(retired))
+            unknown = sorted(set(builds) - known)
+            session.add_all(RetiredRecord(collection=collection, build_id=build_id) for build_id in unknown)
+            return len(unknown)
 
     async def visible(self, collection: str, build_ids: AbstractCollection[str]) -> Mapping[str, DocumentRecord]:
         """The visible documents of this collection by build. What is not in it must not be shown to anyone."""
@@ -264,6 +346,16 @@ class DocumentRecords:
             kept = await session.scalars(select(DocumentRecord.stored_name))
             retired = await session.scalars(select(RetiredRecord.stored_name))
             return {*kept, *retired} - {""}
+
+    @staticmethod
+    async def _size_beside(session: AsyncSession, collection: str, name: str) -> int:
+        replaced = (DocumentRecord.name == name) & (DocumentRecord.state == DocumentState.READY)
+        found = await session.scalar(
+            select(func.coalesce(func.sum(DocumentRecord.size), 0)).where(
+                DocumentRecord.collection == collection, ~replaced
+            )
+        )
+        return found or 0
 
     @staticmethod
     async def _retire(session: AsyncSession, documents: Sequence[DocumentRecord]) -> None:

@@ -7,13 +7,13 @@ build_query ─► recall ─► fuse ─► rerank ─► gate ─► approved 
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.embeddings.models import EmbeddingModel
-from services.errors import EmbeddingError, RerankError, SearchIndexError
-from services.index.models import SearchIndex, SearchRequest, SearchResult
-from services.records.documents import DocumentRecords
+from services.errors import EmbeddingError, RerankError, SearchIndexError, ServiceError
+from services.index.models import IndexGap, SearchIndex, SearchRequest, SearchResult
+from services.records.documents import DocumentRecords, VisibleChunks
 from services.records.groups import GateFeedback, GateFeedbackRecords
 from services.records.tables import DocumentRecord
 from services.retrieval.calibration import calibrated
@@ -73,7 +73,9 @@ class Retriever:
         expansion: QueryExpansion,
         feedback: GateFeedbackRecords,
         settings: RetrievalSettings,
+        mend: Callable[[str], Awaitable[IndexGap | None]],
     ) -> None:
+        """`mend` compares the index of a collection with the records, and repairs it in the background."""
         self._records = records
         self._index = index
         self._embedding = embedding
@@ -81,6 +83,9 @@ class Retriever:
         self._expansion = expansion
         self._feedback = feedback
         self._settings = settings
+        self._mend = mend
+        # Collections that were found whole since the start.
+        self._whole: set[str] = set()
 
     async def retrieve(
         self,
@@ -153,8 +158,11 @@ class Retriever:
     # -- the stages ---------------------------------------------------------------------------------------------------
 
     async def _recall(self, collection: str, query: Query, times: StageTimes) -> _Recall:
-        (vector, warning), hidden, feedback = await asyncio.gather(
-            self._embed(query.text, times), self._records.hidden_builds(collection), self._feedback.all(collection)
+        (vector, warning), hidden, feedback, expected = await asyncio.gather(
+            self._embed(query.text, times),
+            self._records.hidden_builds(collection),
+            self._feedback.all(collection),
+            self._records.visible_chunks(collection, self._embedding.fingerprint),
         )
         request = SearchRequest(
             collection=collection,
@@ -174,11 +182,32 @@ class Retriever:
                 log.warning("searching %s by words alone: %s", collection, error)
                 result = await self._index.search(replace(request, vector=None))
                 vector, warning = None, f"{_NO_VECTORS}{_BY_WORDS}"
+        if gap := await self._gap(collection, result, expected, with_vectors=vector is not None):
+            if not gap.searchable:
+                raise SearchIndexError(gap.notice)
+            warning += gap.notice
         # The specification's source_scope_valid: a candidate that does not belong to a visible build of this collection
         # is ignored, whatever the index says about it.
         documents = await self._records.visible(collection, {hit.chunk.build_id for hit in result.hits})
         hits = tuple(hit for hit in result.hits if hit.chunk.build_id in documents)
         return _Recall(replace(result, hits=hits), documents, set(hidden), vector, feedback, warning)
+
+    async def _gap(
+        self, collection: str, result: SearchResult, expected: VisibleChunks, *, with_vectors: bool
+    ) -> IndexGap | None:
+        """What the index has lost of a collection: looked for at its first search, and when a search shows it."""
+        lost = result.chunk_count < expected.chunks or (with_vectors and expected.vectors > 0 and result.topic is None)
+        if collection in self._whole and not lost:
+            return None
+        try:
+            gap = await self._mend(collection)
+        except ServiceError:
+            # What was found is still good for an answer.
+            log.exception("the index of %s could not be compared with the records", collection)
+            return None
+        if gap is None:
+            self._whole.add(collection)
+        return gap
 
     async def _judge(
         self, collection: str, query: Query, recall: _Recall, strictness: Strictness, times: StageTimes

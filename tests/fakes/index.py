@@ -93,6 +93,11 @@ class MemoryIndex:
         words = {key for key, chunk in self._words.get(collection, {}).items() if chunk.build_id == build_id}
         return words & self._vectors.get((collection, space), {}).keys() if space else words
 
+    async def builds(self, collection: str) -> dict[str, int]:
+        """Stored builds and their sizes."""
+        self._check()
+        return dict(Counter(chunk.build_id for chunk in self._words.get(collection, {}).values()))
+
     async def chunks(self, collection: str, build_id: str, start: int = 0, limit: int = 20) -> list[IndexedChunk]:
         """Return the chunks of a build by ordinal."""
         self._check()

@@ -47,7 +47,7 @@ class PathClient:
 async def _fetched(path: str, size: int, target: Path, directories: list[str]) -> bytes:
     client: Any = PathClient(path)
     bot: Bot = client
-    await fetch(bot, UploadedFile("a.md", "id", size, 0, ""), None, 10002, target, 1000, directories)
+    await fetch(bot, UploadedFile("a.md", "id", size, 0, ""), None, 10002, target, 1000, 0, directories)
     return target.read_bytes()
 
 

@@ -92,6 +92,24 @@ async def test_an_answer_without_citations_is_marked(world: World) -> None:
     assert (chat.kind, chat.sources, chat.notice) == (AnswerKind.WRITTEN, (), "")
 
 
+@pytest.mark.parametrize("with_model", [True, False])
+@pytest.mark.parametrize("table", ["turns", "history"])
+async def test_an_answer_is_sent_even_if_the_database_cannot_store_it(
+    world: World, table: str, *, with_model: bool
+) -> None:
+    async with world.database.writing() as session:
+        # What a full disk does to every write, and nothing to reading.
+        for event in ("INSERT", "UPDATE"):
+            await session.execute(
+                text(f"CREATE TRIGGER full_{event} BEFORE {event} ON {table} BEGIN SELECT RAISE(ABORT, 'full'); END")
+            )
+    answer = await world.answering(with_model=with_model).ask(SESSION, 2, GROUP, QUESTION)
+    assert answer.kind is (AnswerKind.WRITTEN if with_model else AnswerKind.EXCERPT)
+    assert "三百五十元" in answer.text
+    assert answer.notice == "（这一轮对话没能记下来，后面可能接不上。）"
+    assert await world.stored() == []
+
+
 async def test_the_quoted_message_is_searched_and_remembered(world: World) -> None:
     answer = await world.answering().ask(SESSION, 2, GROUP, Question("这个呢", QUESTION.text))
     assert answer.sources

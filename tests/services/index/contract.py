@@ -111,6 +111,14 @@ class SearchIndexContract:
         assert hit.cosine == pytest.approx(1.0, abs=1e-5)
         assert result.document_frequency == {"新的": 1, "的旧": 0, "旧的": 0, "的文": 1, "文字": 1}
 
+    async def test_builds_are_counted_by_words(self, index: SearchIndex, collection: str) -> None:
+        assert await index.builds(collection) == {}
+        await index.add(collection, SPACE, [chunk(n, "退款") for n in range(3)], [axis(n) for n in range(3)])
+        await index.add(collection, SPACE, [chunk(0, "退款", "build2")], None)
+        assert await index.builds(collection) == {"build1": 3, "build2": 1}
+        await index.delete_build(collection, "build1")
+        assert await index.builds(collection) == {"build2": 1}
+
     async def test_collections_know_nothing_of_each_other(self, index: SearchIndex, collection: str) -> None:
         other = f"{collection}_other"
         await index.add(collection, SPACE, [chunk(n, f"金丝雀甲 {n}") for n in range(3)], [axis(n) for n in range(3)])

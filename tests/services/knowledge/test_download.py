@@ -1,6 +1,7 @@
 """Downloads over real sockets: bounded in size and time, and never led into a private network by a redirect."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
@@ -113,6 +114,23 @@ async def test_a_server_that_is_not_there(server: FileServer, tmp_path: Path) ->
 @pytest.mark.parametrize("url", ["", "file:///etc/passwd", "ftp://127.0.0.1/x", "http://", "http://[::1", "x.pdf"])
 async def test_what_is_no_link(url: str, tmp_path: Path) -> None:
     assert isinstance(await failure(url, tmp_path), DownloadFailed)
+
+
+async def test_a_server_that_is_too_slow_is_given_up(server: FileServer, tmp_path: Path) -> None:
+    """Ten parts of 25 kB: one every 0.2 s is 128 kB a second, one every second 26 kB."""
+    url = server.host("x.pdf", CONTENT).url
+    server.slow(2)
+    await download(url, tmp_path / "target", max_bytes=1 << 20, min_bytes_per_s=50_000, window_s=1)
+    (tmp_path / "target").unlink()
+    server.slow(10)
+    began = time.monotonic()
+    with pytest.raises(DownloadFailed, match="文件下载太慢，每秒不到 50 KB，已经停下"):
+        await download(url, tmp_path / "target", max_bytes=1 << 20, min_bytes_per_s=50_000, window_s=1)
+    assert time.monotonic() - began < 5
+    server.hang()
+    with pytest.raises(DownloadFailed, match="下载太慢"):
+        await download(url, tmp_path / "target", max_bytes=1 << 20, min_bytes_per_s=50_000, window_s=1)
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_cancelled_download_leaves_nothing(server: FileServer, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.database import open_database, sqlite_url
-from services.records.documents import CollectionTotals, DocumentRecords, NewDocument, Registration
+from services.records.documents import CollectionTotals, DocumentRecords, NewDocument, NoRoom, Registration
 from services.records.tables import DocumentRecord, DocumentState, now
 from services.records.uploads import UploadRecords
 
@@ -31,12 +31,10 @@ async def uploads(tmp_path: Path) -> AsyncIterator[UploadRecords]:
     await database.close()
 
 
-async def register(
-    records: DocumentRecords, name: str = "制度.txt", content: str = "", collection: str = GROUP, **values: Any
-) -> Registration:
-    """Write down a file; without `content` it differs from all others."""
+def new_document(name: str = "制度.txt", content: str = "", collection: str = GROUP, **values: Any) -> NewDocument:
+    """A file; without `content` it differs from all others."""
     unique = next(_number)
-    new = NewDocument(
+    return NewDocument(
         collection=collection,
         name=name,
         file_type="txt",
@@ -48,7 +46,21 @@ async def register(
         uploaded_at=now(),
         **values,
     )
-    return await records.register(new)
+
+
+async def register(
+    records: DocumentRecords,
+    name: str = "制度.txt",
+    content: str = "",
+    collection: str = GROUP,
+    *,
+    max_total_bytes: int = 0,
+    **values: Any,
+) -> Registration:
+    """Write down a file."""
+    registration = await records.register(new_document(name, content, collection, **values), max_total_bytes)
+    assert isinstance(registration, Registration)
+    return registration
 
 
 async def publish(records: DocumentRecords, document: DocumentRecord, build: str, chunks: int = 3) -> bool:
@@ -154,15 +166,39 @@ async def test_a_rebuild_keeps_the_visible_build_until_it_is_done(records: Docum
     assert ready.stored_name in await records.stored_names()
 
 
-async def test_a_rebuild_that_is_asked_twice_retires_the_first_attempt(records: DocumentRecords) -> None:
+async def test_a_rebuild_under_way_is_not_begun_again(records: DocumentRecords) -> None:
     document = (await register(records)).document
+    other = (await register(records, "b.txt")).document
     await publish(records, document, "old")
-    await records.ask_rebuild(GROUP)
+    await publish(records, other, "other")
+    assert [row.revision for row in await records.ask_rebuild(GROUP, {document.id})] == [1]
     await records.set_target(document.id, "attempt")
-    (again,) = await records.ask_rebuild(GROUP)
-    assert again.revision == 2
-    assert ("attempt", "") in await retired(records)
-    assert await visible(records, "old", "attempt") == {"old": 1}
+    assert [row.id for row in await records.ask_rebuild(GROUP)] == [other.id]
+    assert ("attempt", "") not in await retired(records)
+    assert await visible(records, "old", "attempt", "other") == {"old": 1, "other": 1}
+
+
+async def test_a_limit_on_bytes_counts_only_the_difference_of_a_new_version(records: DocumentRecords) -> None:
+    """Every file of these tests has 100 bytes."""
+    first = (await register(records, "a.txt", max_total_bytes=250)).document
+    await publish(records, first, "one")
+    assert (await register(records, "b.txt", max_total_bytes=250)).created
+    assert await records.register(new_document("c.txt"), 250) == NoRoom(200)
+    assert await records.size_beside(GROUP, "a.txt") == 100
+    newer = (await register(records, "a.txt", max_total_bytes=250)).document
+    assert newer.version == 2
+    # Versions that are not visible yet count: a flood of them would otherwise fill the disk.
+    assert await records.register(new_document("a.txt"), 250) == NoRoom(200)
+    assert await records.register(new_document("c.txt", collection=OTHER), 250)
+
+
+async def test_builds_that_no_document_knows_are_retired(records: DocumentRecords) -> None:
+    document = (await register(records)).document
+    await publish(records, document, "visible")
+    await records.set_target(document.id, "under way")
+    assert await records.retire_unknown(GROUP, {"visible", "under way", "stray"}) == 1
+    assert await retired(records) == {("stray", "")}
+    assert await records.retire_unknown(GROUP, {"stray"}) == 0
 
 
 async def test_clear_and_discard_touch_what_they_were_asked_for(records: DocumentRecords) -> None:

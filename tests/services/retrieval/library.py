@@ -1,14 +1,14 @@
 """A small library in memory: documents that are really registered, indexed and published, without files."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from services.database import Database
 from services.embeddings.models import EmbeddingModel
-from services.index.models import IndexedChunk, SearchIndex
+from services.index.models import IndexedChunk, IndexGap, SearchIndex
 from services.llm import ChatModel
 from services.prompts import load_prompts
-from services.records.documents import DocumentRecords, NewDocument
+from services.records.documents import DocumentRecords, NewDocument, Registration
 from services.records.groups import GateFeedbackRecords
 from services.records.tables import DocumentRecord, now
 from services.retrieval.expansion import QueryExpansion
@@ -17,6 +17,10 @@ from services.retrieval.retriever import Retriever
 from services.settings import RetrievalSettings
 from tests.fakes.embeddings import BigramEmbeddings, bigram_model
 from tests.fakes.index import MemoryIndex
+
+
+async def _nothing_to_mend(_collection: str) -> None:
+    """The index is what the test made it."""
 
 
 @dataclass
@@ -55,6 +59,7 @@ class Library:
         reranker: Reranker | None = None,
         fast_model: ChatModel | None = None,
         settings: RetrievalSettings | None = None,
+        mend: Callable[[str], Awaitable[IndexGap | None]] | None = None,
     ) -> Retriever:
         """Return such a retriever with some parts replaced."""
         index, model = index or self.index, model or self.model
@@ -66,6 +71,7 @@ class Library:
             QueryExpansion(index, fast_model, load_prompts().expand),
             self.feedback,
             settings or RetrievalSettings.model_construct(),
+            mend or _nothing_to_mend,
         )
 
     @staticmethod
@@ -87,7 +93,9 @@ class Library:
         """Put a document with these passages into a collection. Without `visible`, its build is not published."""
         build = self.build_id(collection, name, passages)
         new = NewDocument(collection, name, "txt", 1, build[-64:], f"{build}.txt"[-64:], 1, 2, now())
-        document = (await self.records.register(new)).document
+        registration = await self.records.register(new)
+        assert isinstance(registration, Registration)
+        document = registration.document
         await self.records.set_target(document.id, build[-64:])
         metadata = {"page": page, "heading": heading}
         chunks = [
