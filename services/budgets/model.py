@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from weakref import WeakValueDictionary
 
-
 from services.budgets.charge import present_charge
 from services.budgets.day import beginning_of, today
 from services.errors import ModelBudgetSpent, ModelTimeout, RecordsError
