@@ -10,7 +10,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import Connection, event
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from services.errors import DataDirectoryError, RecordsError
@@ -37,6 +37,9 @@ class Database:
             async with self._sessions() as session:
                 yield session
         except DatabaseError as error:
+            # A broken constraint is our own mistake, which no free space mends.
+            if isinstance(error, IntegrityError):
+                raise
             raise _failure(error) from error
 
     @asynccontextmanager
@@ -49,6 +52,9 @@ class Database:
             async with self._writing, self._sessions() as session, session.begin():
                 yield session
         except DatabaseError as error:
+            # A broken constraint is our own mistake, which no free space mends.
+            if isinstance(error, IntegrityError):
+                raise
             raise _failure(error) from error
 
     async def close(self) -> None:
