@@ -10,7 +10,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import Connection, event
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from services.errors import DataDirectoryError, RecordsError
@@ -36,6 +36,9 @@ class Database:
         try:
             async with self._sessions() as session:
                 yield session
+        except IntegrityError:
+            # A broken constraint is our own mistake, which no free space mends.
+            raise
         except SQLAlchemyError as error:
             raise _failure(error) from error
 
@@ -48,6 +51,9 @@ class Database:
         try:
             async with self._writing, self._sessions() as session, session.begin():
                 yield session
+        except IntegrityError:
+            # A broken constraint is our own mistake, which no free space mends.
+            raise
         except SQLAlchemyError as error:
             raise _failure(error) from error
 
