@@ -226,3 +226,21 @@ async def test_words_silence_it_too(bot_factory: BotFactory, client_factory: Cli
     await client.quiet(1.5)
     assert "安静中" in await _status(client)
     assert _feedback(bot) == [(f"group_{GROUP}", 0)]
+
+
+async def test_unasked_answers_count_for_the_day_of_the_group(
+    bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer
+) -> None:
+    bot = await bot_factory(**AT_ONCE, BUDGET__GROUP_QUESTIONS_PER_DAY="1", BUDGET__MEMBER_QUESTIONS_PER_DAY="1")
+    client = await client_factory(bot)
+    await _group(client)
+    assert "350" in (await _answered(client, await client.group_message(GROUP, ANNA, HOTEL))).text
+    await client.group_message(GROUP, ANNA, PURCHASE)
+    await client.quiet(2)
+    assert len(model_server.chats) == 1
+    asked = await client.group_message(GROUP, ANNA, PURCHASE, at_bot=True)
+    assert (await _answered(client, asked)).text == "本群今天的 1 个问题用完了，明天再问我。"
+    # Nobody's own day has paid for it.
+    assert "明天" not in (await _answered(client, await client.private_message(ANNA, PURCHASE))).text
+    with closing(sqlite3.connect(bot.data_directory / "app.sqlite3")) as database:
+        assert database.execute("SELECT chat, turn_id FROM model_calls").fetchall()[0] == (f"group_{GROUP}", None)
