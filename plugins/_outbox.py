@@ -92,7 +92,7 @@ def _connected_account(self_id: str) -> Account | None:
 
 
 class Outbox:
-    """Sends, in turn. Who has to wait for the pace waits; nothing is dropped for it.
+    """Sends messages one at a time in each chat. Those that exceed the pace wait; none is dropped for it.
 
     Answers go before notices, in a chat and within the account's messages of a minute; within one class messages keep
     their order. What quotes a recalled message is not sent.

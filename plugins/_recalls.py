@@ -1,4 +1,4 @@
-"""Messages that were taken back: whatever would have answered them is stopped."""
+"""Messages that were recalled, and the work on their answers, which ends with them."""
 
 import asyncio
 import time

@@ -88,7 +88,7 @@ class Receipts:
         return await outcome.delivery
 
     async def close(self) -> None:
-        """Stop telling. Whoever waits in `tell` is cancelled."""
+        """Stop telling. Calls of `tell` that wait are cancelled."""
         tasks = [batch.task for batch in self._batches.values() if batch.task is not None]
         for task in tasks:
             task.cancel()
@@ -130,7 +130,7 @@ class Receipts:
             for outcome in told:
                 outcome.delivery.cancel()
             raise
-        except Exception as error:  # noqa: BLE001 - whoever waits for the receipt gets it
+        except Exception as error:  # noqa: BLE001 - raised again by `tell`
             for outcome in told:
                 _set_exception(outcome.delivery, error)
         else:

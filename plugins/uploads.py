@@ -127,7 +127,7 @@ async def _resume(self_id: str) -> None:
     for wait_s in (*_RETRY_AFTER_S, None):
         try:
             uploads = await services().uploads.waiting(self_id)
-        except Exception as error:  # noqa: BLE001 - whatever the database has, it is asked again
+        except Exception as error:  # noqa: BLE001 - any failure of the database is retried
             logger.opt(exception=error).error(f"the unfinished files of account {self_id} could not be looked up")
         else:
             for upload in uploads:
@@ -221,7 +221,7 @@ async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResu
                     return await _attempt(bot, arrival, knowledge)
             except _ConnectionEnded:
                 continue
-            except Exception as error:  # noqa: BLE001 - a file must not vanish, whatever failed
+            except Exception as error:  # noqa: BLE001 - every failure is told and retried, so that no file vanishes
                 logger.opt(exception=error).error(f"failure {number}: {name!r} could not be taken in")
         elif arrival.upload is not None:
             return None
@@ -298,7 +298,7 @@ async def _finish(upload: UploadRecord) -> None:
     for wait_s in (*_RETRY_AFTER_S, None):
         try:
             await services().uploads.finish(upload.id)
-        except Exception as error:  # noqa: BLE001 - whatever the database has, it is asked again
+        except Exception as error:  # noqa: BLE001 - any failure of the database is retried
             logger.opt(exception=error).error(f"upload {upload.id} could not be taken off the list")
         else:
             return
