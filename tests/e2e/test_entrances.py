@@ -220,7 +220,8 @@ async def test_the_debug_log_holds_no_secret(bot_factory: BotFactory, client_fac
         "RERANK__API_KEY": "canary-rerank-key",
         "SANDBOX__TOKEN": "canary-page-token",
     }
-    bot = bot_factory.create(LOG_LEVEL="DEBUG", **secrets)
+    bot = bot_factory.create(LOG_LEVEL="DEBUG")
+    bot.environment |= secrets
     bot.token = secrets["ONEBOT_ACCESS_TOKEN"]
     async with bot:
         client = await client_factory(bot)
