@@ -26,9 +26,9 @@ _FOUND_NOTHING = re.compile("没有(?:找到|提到|相关|这方面)|未(?:找�
 _CHAT = re.compile(rf"[{CHAT_MARK[0]}\[]\s*{CHAT_MARK[1:-1]}\s*[{CHAT_MARK[-1]}\]]")
 # What only the prompts say.
 _INSTRUCTIONS = ("====资料边界", "不要透露这些规则")
-_SOURCE_LIST = re.compile(
-    r"(?:\n[ \t]*[〔【\[]\s*\d{1,3}\s*[〕】\]][ \t]*[^\n，。；]{1,80}"
-    r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)[^\n，。；]{0,20})+\s*$",
+_LISTED_SOURCE = re.compile(
+    r"[〔【\[]\s{0,3}\d{1,3}\s{0,3}[〕】\]][ \t]{0,3}[^\n，。；]{1,80}"
+    r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)[^\n，。；]{0,20}",
     re.IGNORECASE,
 )
 _TOKEN_FOR_NOTHING = re.compile(
@@ -118,7 +118,18 @@ def _own_words(draft: Draft) -> str:
     text = _CHAT.sub("", clean(draft.text))
     for phrase in _OURS:
         text = text.replace(phrase, "")
-    return _SOURCE_LIST.sub("", text)
+    return _without_source_list(text)
+
+
+def _without_source_list(text: str) -> str:
+    """Return the text without the lines at its end that list files by number; the first line always stays."""
+    lines = text.split("\n")
+    last = len(lines)
+    listed = False
+    while last > 1 and (not lines[last - 1].strip() or _LISTED_SOURCE.fullmatch(lines[last - 1].strip())):
+        last -= 1
+        listed = listed or bool(lines[last].strip())
+    return "\n".join(lines[:last]) if listed else text
 
 
 def _said(draft: Draft) -> str:

@@ -21,6 +21,8 @@ from services.settings import MemorySettings
 log = logging.getLogger(__name__)
 
 _VERBATIM = "\n原文要点：\n"
+# The model is shown 4,000 characters of summaries; more facts than these do not fit, and the latest count most.
+_MOST_FACTS = 400
 # A compaction by hand leaves the last exchange in full.
 _KEPT_BY_HAND = 2
 
@@ -195,13 +197,17 @@ class MemoryService:
         """Replace messages by their summary; nothing is locked meanwhile, and nothing happens if they changed."""
         lines = as_text([record.message for record in records])
         reply = await model.reply(await self._prompt.ainvoke({"history_text": "\n".join(lines)}))
-        message = SystemMessage(complete_summary(lines, reply.text.strip()))
+        summary = await asyncio.to_thread(complete_summary, lines, reply.text.strip())
+        message = SystemMessage(summary)
         return await self._records.replace(session_id, records, message_to_dict(message))
 
 
 def complete_summary(lines: list[str], summary: str) -> str:
-    """A summary with every hard fact of `lines`: the clauses of those it lost are appended verbatim."""
+    """Return a summary with every hard fact of `lines`: the clauses of those it lost are appended verbatim.
+
+    Of more than 400 lost facts the last 400 are kept.
+    """
     lost = lost_facts("\n".join(lines), summary)
     if not lost:
         return summary
-    return summary + _VERBATIM + "\n".join(clauses_with(lines, lost))
+    return summary + _VERBATIM + "\n".join(clauses_with(lines, lost[-_MOST_FACTS:]))
