@@ -109,6 +109,7 @@ class RagChain(Generic[Answered]):
                 prompt=RunnableLambda(self._filled) | prompt | RunnableLambda(_one_system_message)
             )
             | RunnablePassthrough.assign(reply=RunnableLambda(self._reply, name="model"))
+            # A plain function runs in a thread: reviewing the longest reply takes some hundred milliseconds.
             | RunnablePassthrough.assign(reviewed=lambda values: review(_draft(values)))
             | RunnablePassthrough.assign(answer=_remembered)
         )

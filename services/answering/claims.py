@@ -129,8 +129,8 @@ class _Checker:
 
     def line(self, line: Line) -> str:
         """One line with every citation in order."""
-        if line.code:
-            # Whoever copies a command must get it whole.
+        # A command is copied as it stands, so it must be whole.
+        if line.code or not line.text.strip():
             return line.text
         sentences = split_sentences(normalise_citations(line.text, self.known))
         checked = [

@@ -63,6 +63,8 @@ def plain_text(markdown: str) -> str:
 
 
 def _plain_line(line: str) -> str:
+    if not line.strip():
+        return ""
     line = _QUOTATION.sub("", line)
     if match := _HEADING.match(line):
         title = line[match.end() :].strip()

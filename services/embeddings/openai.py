@@ -61,7 +61,9 @@ def open_openai(*, base_url: str, api_key: str, model: str, timeout_s: float, ma
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient  # noqa: PLC0415
     from pydantic import SecretStr  # noqa: PLC0415
 
-    blocking, asynchronous = DefaultHttpxClient(), DefaultAsyncHttpxClient()
+    # A redirect would carry passages and key to an address that nobody configured.
+    blocking = DefaultHttpxClient(follow_redirects=False)
+    asynchronous = DefaultAsyncHttpxClient(follow_redirects=False)
     client = OpenAIEmbeddings(
         model=model,
         base_url=base_url,

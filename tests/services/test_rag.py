@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -283,3 +284,15 @@ async def test_an_answer_that_was_cut_is_marked(world: World) -> None:
     answer, history = await world.ask("住宿标准为每晚多少元")
     assert answer.truncated
     assert history.stored
+
+
+async def test_an_answer_is_reviewed_apart_from_the_event_loop(world: World) -> None:
+    threads: list[int] = []
+
+    def review(draft: Draft) -> Reviewed:
+        threads.append(threading.get_ident())
+        return Reviewed(draft)
+
+    chain = RagChain(world.retriever, chat_model(world.model), load_prompts(), review)
+    await chain.answer(GROUP, Question("住宿标准为每晚多少元"), await world.history("x"))
+    assert threads != [threading.get_ident()]

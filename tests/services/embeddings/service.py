@@ -15,7 +15,10 @@ import numpy as np
 
 @dataclass
 class EmbeddingService:
-    """What the service answers and what it was asked. `behaviour`: ok, error, slow, html, short, ragged or zeros."""
+    """What the service answers and what it was asked.
+
+    `behaviour`: ok, error, slow, html, short, ragged, zeros, or "redirect" and an address.
+    """
 
     behaviour: str = "ok"
     requests: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -25,6 +28,8 @@ class EmbeddingService:
         self.requests.append(request)
         if self.behaviour == "error":
             return 500, json.dumps({"error": {"message": "out of order"}})
+        if self.behaviour.startswith("redirect "):
+            return 307, "{}"
         if self.behaviour == "slow":
             time.sleep(1)
         if self.behaviour == "html":
@@ -58,6 +63,8 @@ def running_service(behaviour: str = "ok") -> Generator[EmbeddingService]:
             status, text = service.answer(json.loads(body))
             content = text.encode()
             self.send_response(status)
+            if status == 307:
+                self.send_header("Location", service.behaviour.removeprefix("redirect "))
             self.send_header("Content-Type", "application/json" if text.startswith("{") else "text/html")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

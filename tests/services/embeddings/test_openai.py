@@ -53,6 +53,18 @@ async def test_every_failure_is_an_embedding_error(behaviour: str) -> None:
         await model.close()
 
 
+async def test_a_redirect_gets_nothing() -> None:
+    with running_service() as other, running_service(f"redirect {other.url}/embeddings") as service:
+        model = _open(service.url)
+        with pytest.raises(EmbeddingError):
+            await model.embeddings.aembed_documents(["一"])
+        with pytest.raises(EmbeddingError):
+            model.embeddings.embed_documents(["一"])
+        await model.close()
+    assert len(service.requests) >= 2
+    assert other.requests == []
+
+
 async def test_nobody_listens() -> None:
     model = _open("http://127.0.0.1:9/v1")
     with pytest.raises(EmbeddingError, match="APIConnectionError"):
