@@ -66,8 +66,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
 
         documents, conversations = DocumentRecords(database), ConversationRecords(database)
         model, fast_model = _models(settings)
-        for opened in {model, fast_model} - {None}:
-            stack.push_async_callback(opened.aclose)
+        for opened in dict.fromkeys((model, fast_model)):
+            if opened is not None:
+                stack.push_async_callback(opened.aclose)
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)

@@ -7,7 +7,6 @@ question ───────────────────────�
 What has not passed the gate is nowhere in here: the chain reads a retrieval's references and nothing else of it.
 """
 
-import secrets
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from services.llm import ChatModel
 from services.memory.history import TurnHistory
-from services.prompts import Prompts
+from services.prompts import Prompts, new_fence
 from services.records.conversations import Source
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
@@ -104,10 +103,7 @@ class RagChain(Generic[Answered]):
         )
         self._write: Runnable[Any, Any] = (
             RunnablePassthrough.assign(general=self._may_be_general)
-            # Several services accept one system message only, at the very beginning.
-            | RunnablePassthrough.assign(
-                prompt=RunnableLambda(self._filled) | prompt | RunnableLambda(_one_system_message)
-            )
+            | RunnablePassthrough.assign(prompt=RunnableLambda(self._filled) | prompt | RunnableLambda(_messages))
             | RunnablePassthrough.assign(reply=RunnableLambda(self._reply, name="model"))
             # A plain function runs in a thread: reviewing the longest reply takes some hundred milliseconds.
             | RunnablePassthrough.assign(reviewed=lambda values: review(_draft(values)))
@@ -179,18 +175,20 @@ class RagChain(Generic[Answered]):
         return self._general_knowledge and not retrieval.references and not failed
 
     def _filled(self, values: dict[str, Any]) -> dict[str, Any]:
-        # The boundary is made anew for every call: no document can contain it.
-        fence = f"====资料边界 {secrets.token_hex(8)}===="
+        fence = new_fence()
         retrieval = cast(Retrieval, values["retrieval"])
+        shown = cast(Sequence[BaseMessage], values["chat_history"])
+        summary = "\n".join(message.text for message in shown if message.type == "system")
         return {
             "retrieval": retrieval,
             "general": values["general"],
             "persona": self._persona,
             "fence": fence,
-            "context": format_references(retrieval.references, fence),
+            "context": format_context(summary, retrieval.references, fence),
             "nothing": NOTHING_MARK,
             "chat": CHAT_MARK,
-            "chat_history": values["chat_history"],
+            # Summaries are within the fence; several services accept one system message only, at the very beginning.
+            "chat_history": [message for message in shown if message.type != "system"],
             "input": values["input"],
         }
 
@@ -199,7 +197,7 @@ def _has_references(values: dict[str, Any]) -> bool:
     return bool(cast(Retrieval, values["retrieval"]).references)
 
 
-def _one_system_message(prompt: PromptValue) -> list[BaseMessage]:
+def _messages(prompt: PromptValue) -> list[BaseMessage]:
     return merge_message_runs(prompt.to_messages())
 
 
@@ -228,8 +226,11 @@ def _given_history(history: TurnHistory) -> TurnHistory:
     return history
 
 
-def format_references(references: Sequence[Reference], fence: str) -> str:
-    """The references as the model sees them. Every one begins with the boundary, so that no text can pose as one."""
-    return "\n".join(
-        f"{fence} 资料〔{reference.number}〕 {reference.place}\n{reference.text}" for reference in references
-    )
+def format_context(summary: str, references: Sequence[Reference], fence: str) -> str:
+    """Return the summary of what was said earlier and the references, as the model sees them.
+
+    Each begins with the fence, so that no text can pose as one.
+    """
+    parts = [f"{fence} 更早对话的摘要\n{summary}"] if summary else []
+    parts += [f"{fence} 资料〔{reference.number}〕 {reference.place}\n{reference.text}" for reference in references]
+    return "\n".join(parts)

@@ -13,7 +13,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from services.errors import HistoryError, ModelError
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
-from services.memory.history import TurnHistory, as_text
+from services.memory.history import TurnHistory, as_text, fenced
 from services.records.conversations import ConversationRecords, Source
 from services.records.tables import HistoryRecord, TurnState
 from services.settings import MemorySettings
@@ -196,7 +196,7 @@ class MemoryService:
     async def _replace(self, session_id: str, records: list[HistoryRecord], model: ChatModel) -> bool:
         """Replace messages by their summary; nothing is locked meanwhile, and nothing happens if they changed."""
         lines = as_text([record.message for record in records])
-        reply = await model.reply(await self._prompt.ainvoke({"history_text": "\n".join(lines)}))
+        reply = await model.reply(await self._prompt.ainvoke({"history_text": fenced(lines)}))
         summary = await asyncio.to_thread(complete_summary, lines, reply.text.strip())
         message = SystemMessage(summary)
         return await self._records.replace(session_id, records, message_to_dict(message))
