@@ -1,6 +1,7 @@
 """From what the model wrote to what is sent: citations that hold, doubts said aloud, nothing posing as the files."""
 
 import re
+from dataclasses import replace
 
 from services.answering.citations import MARK, normalise_citations
 from services.answering.claims import UNVERIFIED, check, repeats, says_something_new
@@ -10,6 +11,7 @@ from services.answering.plain_text import plain_lines, plain_text
 from services.answering.quoted import nothing_found
 from services.errors import ModelError, RerankError
 from services.knowledge.cleaning import clean
+from services.links import REMARK, known_addresses, without_unknown_links
 from services.prompts import FENCE_BEGIN
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
 from services.retrieval.models import Question, RetrievalStatus
@@ -65,7 +67,10 @@ def _from_references(draft: Draft) -> Answer:
     retrieval = draft.retrieval
     if NOTHING_MARK in draft.text or _TOKEN_FOR_NOTHING.fullmatch(draft.text.strip()):
         return nothing_found(retrieval)
-    checked = check(plain_lines(_own_words(draft)), retrieval.references, _said(draft))
+    known = _known_addresses(draft)
+    # Also in code: a command that fetches from a made-up address is worse than a broken one.
+    lines = [replace(line, text=without_unknown_links(line.text, known)) for line in plain_lines(_own_words(draft))]
+    checked = check(lines, retrieval.references, _said(draft))
     references = {reference.number: reference for reference in retrieval.references}
     uncited = not checked.numbers and (checked.uncited or not _FOUND_NOTHING.search(checked.text))
     return Answer(
@@ -73,7 +78,7 @@ def _from_references(draft: Draft) -> Answer:
         _marked(checked.text) if uncited else checked.text,
         tuple(source_of(references[number], number) for number in checked.numbers),
         notice=(_UNVERIFIED_NOTICE if checked.unverified else "") + _common_notice(draft),
-        doubtful=uncited or checked.unverified,
+        doubtful=uncited or checked.unverified or REMARK in checked.text,
     )
 
 
@@ -83,7 +88,7 @@ def _from_nothing(draft: Draft) -> Answer:
     Conversation repeats and is courteous; what states anything new rests on nothing and is not sent.
     """
     is_chat = bool(_CHAT.search(draft.text))
-    text = normalise_citations(plain_text(_own_words(draft)), ())
+    text = normalise_citations(without_unknown_links(plain_text(_own_words(draft)), _known_addresses(draft)), ())
     is_nothing = NOTHING_MARK in text or _ONLY_NOTHING.fullmatch(text) or _TOKEN_FOR_NOTHING.fullmatch(text)
     is_new = says_something_new(text, _said(draft))
     notice = _common_notice(draft)
@@ -136,6 +141,12 @@ def _without_source_list(text: str) -> str:
 def _said(draft: Draft) -> str:
     """What the conversation vouches for: the question and the history."""
     return "\n".join((draft.question.text, draft.question.quoted, _history(draft)))
+
+
+def _known_addresses(draft: Draft) -> frozenset[str]:
+    """Return the addresses that a model may repeat: from the approved passages, the question and the conversation."""
+    passages = (f"{reference.place}\n{reference.heading}\n{reference.text}" for reference in draft.retrieval.references)
+    return known_addresses((*passages, draft.question.text, draft.question.quoted, *draft.history))
 
 
 def _history(draft: Draft) -> str:

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, mess
 from langchain_core.prompts import ChatPromptTemplate
 
 from services.errors import HistoryError, ModelError
+from services.links import known_addresses, without_unknown_links
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
 from services.memory.history import TurnHistory, as_text, fenced
@@ -197,9 +198,13 @@ class MemoryService:
         """Replace messages by their summary; nothing is locked meanwhile, and nothing happens if they changed."""
         lines = as_text([record.message for record in records])
         reply = await model.reply(await self._prompt.ainvoke({"history_text": fenced(lines)}))
-        summary = await asyncio.to_thread(complete_summary, lines, reply.text.strip())
-        message = SystemMessage(summary)
+        message = SystemMessage(await asyncio.to_thread(_checked_summary, lines, reply.text))
         return await self._records.replace(session_id, records, message_to_dict(message))
+
+
+def _checked_summary(lines: list[str], written: str) -> str:
+    # What a summary says counts as said in the conversation, so a link that only the model knows must not enter it.
+    return complete_summary(lines, without_unknown_links(written.strip(), known_addresses(lines)))
 
 
 def complete_summary(lines: list[str], summary: str) -> str:

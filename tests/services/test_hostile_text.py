@@ -14,6 +14,7 @@ from services.answering.plain_text import plain_text
 from services.answering.written import review
 from services.errors import ServiceError
 from services.knowledge.cleaning import clean
+from services.links import known_addresses, without_unknown_links
 from services.memory.service import complete_summary
 from services.proactive.durations import parse_duration
 from services.rag import Draft
@@ -56,6 +57,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "question": lambda text: build_query(Question(text, text)),
     "wording": lambda text: (courtesy(text), asks_something(text), asks_people(text), follows_up(text)),
     "duration": parse_duration,
+    "links": lambda text: without_unknown_links(text, known_addresses((text[: len(text) // 2],))),
     "cleaning": clean,
 }
 
@@ -96,6 +98,10 @@ FAMILIES: dict[str, tuple[str, str, str]] = {
     "addresses": ("", "http://", ""),
     "hosts": ("", "www.a", ""),
     "mail": ("", "a@", ""),
+    "labels": ("", "a-", "x"),
+    "schemes": ("", "ab:", "x"),
+    "links": ("", "a.cn ", ""),
+    "masked dots": ("", "a [.] ", "x"),
     "codes": ("", "a1. ", ""),
     "facts": ("", "30 元，", ""),
     "quotations": ("", "> ", "x"),

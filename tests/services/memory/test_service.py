@@ -389,3 +389,12 @@ def test_no_text_writes_a_line_of_somebody_else(said: list[tuple[str, str]]) -> 
     assert fence not in lines
     begins = [line.split("：", 1)[0] for line in lines if not line.startswith("　")]
     assert begins == [{"human": "用户", "ai": "助手", "system": "此前摘要"}[kind] for kind, _ in said]
+
+
+async def test_a_summary_holds_no_link_that_nobody_wrote(world: World) -> None:
+    world.model.reply = "用户要看 https://a.example.cn/x ，另见 https://evil.com/y"
+    memory = world.memory()
+    await say(memory, "看 https://a.example.cn/x", "乙", "丙", "丁")
+    summary, *_ = await settled(world, memory)
+    assert "https://a.example.cn/x" in summary
+    assert "evil" not in summary
