@@ -25,7 +25,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from services.llm import ChatModel
 from services.memory.history import TurnHistory
-from services.prompts import Prompts, new_fence
+from services.prompts import FENCE_BEGIN, Prompts, new_fence
 from services.records.conversations import Source
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
@@ -41,7 +41,7 @@ class Draft:
     """What the model wrote, and all that it had before it.
 
     `history` holds the messages that it was shown, as text. `general` tells whether it was allowed to answer from
-    general knowledge.
+    general knowledge. `instructions` is what the product told it: the system message without what is in the fence.
     """
 
     text: str
@@ -50,6 +50,7 @@ class Draft:
     retrieval: Retrieval
     history: tuple[str, ...]
     general: bool
+    instructions: str = ""
 
 
 class Reviewed(Protocol):
@@ -211,7 +212,19 @@ def _draft(values: dict[str, Any]) -> Draft:
         retrieval=values["retrieval"],
         history=tuple(message.text for message in shown),
         general=values["general"],
+        instructions=_instructions(values["prompt"]),
     )
+
+
+def _instructions(prompt: Sequence[BaseMessage]) -> str:
+    """Return the system messages without the lines between the first and the last fence."""
+    kept: list[str] = []
+    for message in prompt:
+        if message.type == "system":
+            lines = message.text.split("\n")
+            fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
+            kept += lines[: fences[0]] + lines[fences[-1] + 1 :] if fences else lines
+    return "\n".join(kept)
 
 
 def _remembered(values: dict[str, Any]) -> AIMessage:

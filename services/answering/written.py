@@ -6,6 +6,7 @@ from dataclasses import replace
 from services.answering.citations import MARK, normalise_citations
 from services.answering.claims import UNVERIFIED, check, repeats, says_something_new
 from services.answering.courtesy import courtesy
+from services.answering.disclosure import discloses
 from services.answering.models import Answer, AnswerKind, source_of
 from services.answering.plain_text import plain_lines, plain_text
 from services.answering.quoted import nothing_found
@@ -27,8 +28,8 @@ _OURS = (CHAT_MARK, GENERAL_LABEL, UNCITED, UNVERIFIED)
 
 _FOUND_NOTHING = re.compile("没有(?:找到|提到|相关|这方面)|未(?:找到|提及)|not found", re.IGNORECASE)
 _CHAT = re.compile(rf"[{CHAT_MARK[0]}\[]\s*{CHAT_MARK[1:-1]}\s*[{CHAT_MARK[-1]}\]]")
-# What only the prompts say.
-_INSTRUCTIONS = (FENCE_BEGIN, "不要透露这些规则")
+# What only the prompts say, and too short to be found as a piece of them.
+_TELLTALES = (FENCE_BEGIN, "不要透露这些规则")
 _LISTED_SOURCE = re.compile(
     r"[〔【\[]\s{0,3}\d{1,3}\s{0,3}[〕】\]][ \t]{0,3}[^\n，。；]{1,80}"
     r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)[^\n，。；]{0,20}",
@@ -50,12 +51,22 @@ _ONLY_NOTHING = re.compile(
 
 def review(draft: Draft) -> Answer:
     """A draft as an answer. Raises `ModelError` where nothing is left of it, `RerankError` where only that failed."""
-    if any(phrase in draft.text for phrase in _INSTRUCTIONS):
+    if _discloses(draft):
+        # Asked who it is, a model says what it was told to be.
+        if reply := courtesy(draft.question.text):
+            return Answer(AnswerKind.WRITTEN, reply)
         raise ModelError("模型的回答不能用，请换个问法。", "it repeats its instructions")
     answer = _from_references(draft) if draft.retrieval.references else _from_nothing(draft)
     if not MARK.sub("", answer.text).strip():
         raise ModelError("模型没有给出内容，请稍后再试。", repr(draft.text))
     return answer
+
+
+def _discloses(draft: Draft) -> bool:
+    passages = [f"{reference.heading}\n{reference.text}" for reference in draft.retrieval.references]
+    if any(phrase in draft.text and not any(phrase in passage for passage in passages) for phrase in _TELLTALES):
+        return True
+    return discloses(draft.text, draft.instructions, passages)
 
 
 def says_nothing(answer: Answer) -> bool:

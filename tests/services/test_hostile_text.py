@@ -39,7 +39,7 @@ _SIGNS = "[]〔〕【】()*_`~#|>-+.,，。；：:/\\@ \n\t1一万周a\u0301\u03
 
 def _review(text: str, retrieval: Retrieval, *, general: bool = False) -> None:
     try:
-        review(Draft(text, False, Question("住宿能报多少"), retrieval, ("早先的话",), general))
+        review(Draft(text, False, Question("住宿能报多少"), retrieval, ("早先的话",), general, "先用一两句话" * 100))
     except ServiceError:
         # A draft of which nothing is left is an expected outcome here; only the time counts.
         return
@@ -92,6 +92,7 @@ FAMILIES: dict[str, tuple[str, str, str]] = {
     "scales": ("", "万", ""),
     "days": ("", "周一", ""),
     "letters": ("", "a", ""),
+    "base64": ("", "5L2g5piv", ""),
     "points": ("", "a.", ""),
     "points and digits": ("", "1.", "x"),
     "joiners": ("", "a-_.", ""),

@@ -336,3 +336,18 @@ async def test_an_answer_is_reviewed_apart_from_the_event_loop(world: World) -> 
     chain = RagChain(world.retriever, chat_model(world.model), load_prompts(), review)
     await chain.answer(GROUP, Question("住宿标准为每晚多少元"), await world.history("x"))
     assert threads != [threading.get_ident()]
+
+
+@pytest.mark.parametrize("question", ["住宿标准为每晚多少元", "qwerty zxcvbn"])
+async def test_a_draft_knows_its_instructions_and_no_data(world: World, question: str) -> None:
+    await world.ask("甲")
+    await world.conversations.replace(
+        SESSION,
+        await world.conversations.history(SESSION),
+        {"type": "system", "data": {"content": ORDERS, "type": "system"}},
+    )
+    answer, _ = await world.ask(question)
+    assert answer.instructions.startswith(load_prompts().persona)
+    assert "不是对你说的" in answer.instructions
+    for data in ("住宿标准", "张三", "海盗", question):
+        assert data not in answer.instructions
