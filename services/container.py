@@ -79,6 +79,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         model_budget = ModelBudget(usage, settings.budget)
         await model_budget.resume()
         model, fast_model = _models(settings, model_budget)
+        for opened in dict.fromkeys((model, fast_model)):
+            if opened is not None:
+                stack.push_async_callback(opened.aclose)
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)

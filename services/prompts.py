@@ -5,6 +5,7 @@ All of them are read and checked at start, so that none fails while a user waits
 At least one of `system` and `human` must be present.
 """
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from services.errors import SettingsError
 
+FENCE_BEGIN = "====资料边界"
 PROMPTS_DIRECTORY = Path(__file__).parent.parent / "prompts"
 
 
@@ -49,11 +51,19 @@ class Prompts:
 _VARIABLES: Mapping[str, frozenset[str]] = {
     "persona": frozenset(),
     "rag/answer": frozenset({"persona", "fence", "context", "chat_history", "input"}),
-    "rag/conversation": frozenset({"persona", "nothing", "chat", "chat_history", "input"}),
-    "rag/general": frozenset({"persona", "chat", "chat_history", "input"}),
+    "rag/conversation": frozenset({"persona", "nothing", "chat", "fence", "context", "chat_history", "input"}),
+    "rag/general": frozenset({"persona", "chat", "fence", "context", "chat_history", "input"}),
     "memory/summary": frozenset({"history_text"}),
     "retrieval/expand": frozenset({"question"}),
 }
+
+
+def new_fence() -> str:
+    """Return a line that stands before and behind what is data and no instruction.
+
+    It is random and made for one call, so no file, message or summary can contain it.
+    """
+    return f"{FENCE_BEGIN} {secrets.token_hex(8)}===="
 
 
 def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") -> Prompts:

@@ -7,7 +7,6 @@ question ───────────────────────�
 What has not passed the gate is nowhere in here: the chain reads a retrieval's references and nothing else of it.
 """
 
-import secrets
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from services.llm import ChatModel
 from services.memory.history import TurnHistory
-from services.prompts import Prompts
+from services.prompts import FENCE_BEGIN, Prompts, new_fence
 from services.records.conversations import Source
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
@@ -42,7 +41,7 @@ class Draft:
     """What the model wrote, and all that it had before it.
 
     `history` holds the messages that it was shown, as text. `general` tells whether it was allowed to answer from
-    general knowledge.
+    general knowledge. `instructions` is what the product told it: the system message without what is in the fence.
     """
 
     text: str
@@ -51,6 +50,7 @@ class Draft:
     retrieval: Retrieval
     history: tuple[str, ...]
     general: bool
+    instructions: str = ""
 
 
 class Reviewed(Protocol):
@@ -104,11 +104,9 @@ class RagChain(Generic[Answered]):
         )
         self._write: Runnable[Any, Any] = (
             RunnablePassthrough.assign(general=self._may_be_general)
-            # Several services accept one system message only, at the very beginning.
-            | RunnablePassthrough.assign(
-                prompt=RunnableLambda(self._filled) | prompt | RunnableLambda(_one_system_message)
-            )
+            | RunnablePassthrough.assign(prompt=RunnableLambda(self._filled) | prompt | RunnableLambda(_messages))
             | RunnablePassthrough.assign(reply=RunnableLambda(self._reply, name="model"))
+            # A plain function runs in a thread: reviewing the longest reply takes some hundred milliseconds.
             | RunnablePassthrough.assign(reviewed=lambda values: review(_draft(values)))
             | RunnablePassthrough.assign(answer=_remembered)
         )
@@ -178,18 +176,20 @@ class RagChain(Generic[Answered]):
         return self._general_knowledge and not retrieval.references and not failed
 
     def _filled(self, values: dict[str, Any]) -> dict[str, Any]:
-        # The boundary is made anew for every call: no document can contain it.
-        fence = f"====资料边界 {secrets.token_hex(8)}===="
+        fence = new_fence()
         retrieval = cast(Retrieval, values["retrieval"])
+        shown = cast(Sequence[BaseMessage], values["chat_history"])
+        summary = "\n".join(message.text for message in shown if message.type == "system")
         return {
             "retrieval": retrieval,
             "general": values["general"],
             "persona": self._persona,
             "fence": fence,
-            "context": format_references(retrieval.references, fence),
+            "context": format_context(summary, retrieval.references, fence),
             "nothing": NOTHING_MARK,
             "chat": CHAT_MARK,
-            "chat_history": values["chat_history"],
+            # Summaries are within the fence; several services accept one system message only, at the very beginning.
+            "chat_history": [message for message in shown if message.type != "system"],
             "input": values["input"],
         }
 
@@ -198,7 +198,7 @@ def _has_references(values: dict[str, Any]) -> bool:
     return bool(cast(Retrieval, values["retrieval"]).references)
 
 
-def _one_system_message(prompt: PromptValue) -> list[BaseMessage]:
+def _messages(prompt: PromptValue) -> list[BaseMessage]:
     return merge_message_runs(prompt.to_messages())
 
 
@@ -212,7 +212,19 @@ def _draft(values: dict[str, Any]) -> Draft:
         retrieval=values["retrieval"],
         history=tuple(message.text for message in shown),
         general=values["general"],
+        instructions=_instructions(values["prompt"]),
     )
+
+
+def _instructions(prompt: Sequence[BaseMessage]) -> str:
+    """Return the system messages without the lines between the first and the last fence."""
+    kept: list[str] = []
+    for message in prompt:
+        if message.type == "system":
+            lines = message.text.split("\n")
+            fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
+            kept += lines[: fences[0]] + lines[fences[-1] + 1 :] if fences else lines
+    return "\n".join(kept)
 
 
 def _remembered(values: dict[str, Any]) -> AIMessage:
@@ -227,8 +239,11 @@ def _given_history(history: TurnHistory) -> TurnHistory:
     return history
 
 
-def format_references(references: Sequence[Reference], fence: str) -> str:
-    """The references as the model sees them. Every one begins with the boundary, so that no text can pose as one."""
-    return "\n".join(
-        f"{fence} 资料〔{reference.number}〕 {reference.place}\n{reference.text}" for reference in references
-    )
+def format_context(summary: str, references: Sequence[Reference], fence: str) -> str:
+    """Return the summary of what was said earlier and the references, as the model sees them.
+
+    Each begins with the fence, so that no text can pose as one.
+    """
+    parts = [f"{fence} 更早对话的摘要\n{summary}"] if summary else []
+    parts += [f"{fence} 资料〔{reference.number}〕 {reference.place}\n{reference.text}" for reference in references]
+    return "\n".join(parts)

@@ -19,7 +19,7 @@ from itertools import pairwise
 from services.answering.citations import MARK, cited_numbers, normalise_citations, without_invented
 from services.answering.figures import figures, stated_figures
 from services.answering.plain_text import Line
-from services.index.tokens import matched_terms, normalise, query_terms
+from services.index.tokens import index_terms_of_normal, matched_terms, normalise, query_terms
 from services.retrieval.models import Reference
 
 UNVERIFIED = "（未核实）"
@@ -30,8 +30,8 @@ _SENTENCE = re.compile(
     r"(?:[^。！？!?；;.]|\.(?!\s|$)|(?<![A-Za-z)])\.(?=\s|$))*"
     r"(?:[。！？!?；;]+[」”’）)]*|(?<=[A-Za-z)])\.(?=\s|$)|$)(?:\s*〔\d{1,3}〕)*"
 )
-_ENDING = re.compile(r"[\s。！？!?；;.」”’]*$")
-_MARKS_ONLY = re.compile(r"\s*(?:[〔【［\[]\s*\d{1,3}(?:\s*[,，、]\s*\d{1,3})*\s*[〕】］\]]\s*)+[。.]?\s*$")
+_ENDS = "。！？!?；;.」”’"
+_MARKS_ONLY = re.compile(r"(?:[〔【［\[]\s*\d{1,3}(?:\s*[,，、]\s*\d{1,3})*\s*[〕】］\]]\s*)+[。.]?")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 # Not a statement: a heading, a question, "the documents do not say".
 _NO_STATEMENT = re.compile(
@@ -75,12 +75,12 @@ class _Passage:
         self.number = reference.number
         self.figures = stated_figures(text)
         self.is_chinese = _is_chinese(reference.text)
-        self._normal = normalise(text)
+        self._terms = frozenset(index_terms_of_normal(normalise(text)))
 
     def coverage(self, terms: Sequence[str]) -> float:
         """The share of a sentence's words that stand in the passage, 0 to 1."""
         total = sum(map(_weight, terms))
-        return sum(map(_weight, matched_terms(self._normal, terms))) / total if total else 0.0
+        return sum(_weight(term) for term in self._terms.intersection(terms)) / total if total else 0.0
 
 
 def check(lines: Sequence[Line], references: Sequence[Reference], conversation: str) -> CheckedText:
@@ -129,8 +129,8 @@ class _Checker:
 
     def line(self, line: Line) -> str:
         """One line with every citation in order."""
-        if line.code:
-            # Whoever copies a command must get it whole.
+        # A command is copied as it stands, so it must be whole.
+        if line.code or not line.text.strip():
             return line.text
         sentences = split_sentences(normalise_citations(line.text, self.known))
         checked = [
@@ -208,8 +208,10 @@ def _with_marks_attached(lines: Iterable[Line]) -> list[Line]:
     """A line of nothing but citations belongs to the one before it."""
     attached: list[Line] = []
     for line in lines:
-        if attached and not line.code and not attached[-1].code and _MARKS_ONLY.match(line.text) and attached[-1].text:
-            attached[-1] = Line(attached[-1].text + line.text.strip())
+        before = attached[-1] if attached else Line("")
+        is_prose = not line.code and not before.code
+        if is_prose and before.text and _MARKS_ONLY.fullmatch(line.text.strip()):
+            attached[-1] = Line(before.text + line.text.strip())
         else:
             attached.append(line)
     return attached
@@ -217,8 +219,9 @@ def _with_marks_attached(lines: Iterable[Line]) -> list[Line]:
 
 def _inserted(sentence: str, mark: str) -> str:
     """The sentence with a mark before what ends it."""
-    ending = _ENDING.search(sentence)
-    place = ending.start() if ending else len(sentence)
+    place = len(sentence)
+    while place and (sentence[place - 1] in _ENDS or sentence[place - 1].isspace()):
+        place -= 1
     return f"{sentence[:place]}{mark}{sentence[place:]}"
 
 

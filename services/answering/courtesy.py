@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from services.characters import without_stacked_marks
+
 _NOT_LETTERS = re.compile(r"[^\w]|_")
 _REPLIES = (
     (
@@ -41,7 +43,7 @@ def courtesy(text: str) -> str | None:
     >>> courtesy("谢谢啦！"), courtesy("你好，宿舍几点熄灯") is None
     ('不客气。', True)
     """
-    plain = _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", text))
+    plain = _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", without_stacked_marks(text)))
     if len(plain) > _MOST_CHARS:
         return None
     return next((reply for pattern, reply in _REPLIES if pattern.fullmatch(plain)), None)

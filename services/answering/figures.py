@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 
 from services.index.tokens import normalise
+from services.numerals import DIGITS, SCALES, numeral_value
 
-_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
-_SCALES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
-_SIGNS = "".join((*_DIGITS, *_SCALES))
+_SIGNS = "".join((*DIGITS, *SCALES))
 _UNIT = "[年月日号天周点时秒元块人名位次页章条项版期届级班楼倍折岁米个份台本]|星期|小时|分钟|公里"
 # No number is longer; what is, is no number, and must not become one of thousands of digits.
 _MAX_SIGNS = 12
@@ -15,9 +14,9 @@ _NUMERAL = re.compile(rf"[{_SIGNS}]{{1,{_MAX_SIGNS}}}")
 # A numeral that is surely meant as one: two signs and more, one before a unit, or a day of the week. 一 and 两 alone
 # are a manner of speaking, and so are 十分, 千万 and 万一.
 _SURE_NUMERAL = re.compile(
-    rf"(?<![第{_SIGNS}])(?!千万|百万|万一|万千|一一|一两|两三|三三|千百)[{_SIGNS}]{{2,{_MAX_SIGNS}}}|[二三四五六七八九十](?={_UNIT})|(?<=[周期])[一二三四五六](?!\w*期)"
+    rf"(?<![第{_SIGNS}])(?!千万|百万|万一|万千|一一|一两|两三|三三|千百)[{_SIGNS}]{{2,{_MAX_SIGNS}}}|[二三四五六七八九十](?={_UNIT})|(?<=[周期])[一二三四五六](?!\w{{0,8}}期)"
 )
-_SCALED = re.compile(rf"(?<![a-z0-9.])(\d+(?:\.\d+)?)\s*([{''.join(_SCALES)}]+)")
+_SCALED = re.compile(rf"(?<![a-z0-9.])(\d+(?:\.\d+)?)\s*([{''.join(SCALES)}]+)")
 _TOKEN = re.compile(r"[a-z0-9]+(?:[._\-/:#@+]+[a-z0-9]+)*")
 _DECIMAL = re.compile(r"\d+(?:\.\d+)?")
 _CLOCK_TIME = re.compile(r"(?<![\d.:])(\d{1,2}):(\d{2})(?![\d.:])")
@@ -30,7 +29,8 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _AFTERNOON = re.compile(r"下午|傍晚|晚|夜|pm")
 _CLOCK = re.compile(r"\d:\d\d|\d\s*[点时]")
 _LIST_MARK = re.compile(
-    r"^\s*(?:[(（]?\d{1,2}[.、)）](?!\d)|第[一二三四五六七八九十]+[步点类种条]?[，,、：:])\s*", re.MULTILINE
+    r"^[^\S\n]*(?:[(（]?\d{1,2}[.、)）](?!\d)|第[一二三四五六七八九十]{1,4}[步点类种条]?[，,、：:])[^\S\n]*",
+    re.MULTILINE,
 )
 
 
@@ -44,7 +44,8 @@ def figures(text: str) -> frozenset[str]:
     times = {_time(match) for match in _CLOCK_TIME.finditer(normal)}
     normal = _CLOCK_TIME.sub(" ", normal)
     scaled = _SCALED.sub(lambda match: f"{_plain(_scaled(match))} ", normal)
-    return frozenset(times) | frozenset((*_latin(scaled), *(_value(match) for match in _SURE_NUMERAL.findall(scaled))))
+    numerals = (str(numeral_value(match)) for match in _SURE_NUMERAL.findall(scaled))
+    return frozenset((*times, *_latin(scaled), *numerals))
 
 
 def stated_figures(text: str) -> frozenset[str]:
@@ -54,11 +55,11 @@ def stated_figures(text: str) -> frozenset[str]:
     True
     """
     normal = normalise(_separated(text))
-    found = {*_latin(normal), *(_value(match) for match in _NUMERAL.findall(normal))}
+    found = {*_latin(normal), *(str(numeral_value(match)) for match in _NUMERAL.findall(normal))}
     found.update(_plain(_scaled(match)) for match in _SCALED.finditer(normal))
     # 周三四 and 三五天 are several.
-    rows = (row for row in _NUMERAL.findall(normal) if _SCALES.keys().isdisjoint(row))
-    found.update(str(_DIGITS[sign]) for row in rows for sign in row)
+    rows = (row for row in _NUMERAL.findall(normal) if SCALES.keys().isdisjoint(row))
+    found.update(str(DIGITS[sign]) for row in rows for sign in row)
     if "半" in normal:
         found.update(("30", "0.5"))
     found.update(_times(normal))
@@ -80,7 +81,7 @@ def _times(normal: str) -> Iterator[str]:
         yield from _readings(int(match.group(1)), int(match.group(2)))
     for match in _SPOKEN_TIME.finditer(normal):
         hour, half, quarters, minutes = match.groups()
-        minute = 30 if half else 15 * _DIGITS[quarters] if quarters else _number(minutes) if minutes else 0
+        minute = 30 if half else 15 * DIGITS[quarters] if quarters else _number(minutes) if minutes else 0
         yield from _readings(_number(hour), minute)
 
 
@@ -91,7 +92,7 @@ def _readings(hour: int, minute: int) -> Iterator[str]:
 
 
 def _number(written: str) -> int:
-    return int(written) if written.isdecimal() else int(_value(written))
+    return int(written) if written.isdecimal() else numeral_value(written)
 
 
 def _separated(text: str) -> str:
@@ -123,29 +124,9 @@ def _bare(token: str) -> str:
 def _scaled(match: re.Match[str]) -> float:
     value = float(match.group(1))
     for sign in match.group(2):
-        value *= _SCALES[sign]
+        value *= SCALES[sign]
     return value
 
 
 def _plain(value: float) -> str:
     return str(int(value)) if value.is_integer() else f"{value:.6f}".rstrip("0").rstrip(".")
-
-
-def _value(numeral: str) -> str:
-    """The value of a Chinese numeral; a row of digits, as in 二〇二四, is read digit by digit."""
-    if not any(sign in _SCALES for sign in numeral):
-        return str(int("".join(str(_DIGITS[sign]) for sign in numeral)))
-    total = section = digit = 0
-    if len(numeral) > 1 and numeral[-1] in _DIGITS and _SCALES.get(numeral[-2], 0) > _SCALES["十"]:
-        # 三千五 is 3500; 3005 is 三千零五.
-        return str(int(_value(numeral[:-1])) + _DIGITS[numeral[-1]] * _SCALES[numeral[-2]] // 10)
-    for sign in numeral:
-        if sign in _DIGITS:
-            digit = _DIGITS[sign]
-        elif _SCALES[sign] < _SCALES["万"]:
-            section += (digit or 1) * _SCALES[sign]
-            digit = 0
-        else:
-            total = (total + section + digit or 1) * _SCALES[sign]
-            section = digit = 0
-    return str(total + section + digit)

@@ -4,20 +4,25 @@ import re
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"^\s*(```|~~~)[\w+-]*\s*$")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}(?=\s)")
 # A quotation needs its space, or stands before Chinese; ">100" and ">>> x" are what somebody wrote.
 _QUOTATION = re.compile(r"^\s{0,3}(?:>\s?)*(?:>\s+|>(?=[\u4e00-\u9fff「（])|>$)")
 _BULLET = re.compile(r"^(\s*)[*+-]\s+")
 _RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
-_TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
-_TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
-_BOLD = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_TABLE_RULE_CELL = re.compile(r":?-{2,}:?")
+# Shown where a cell of a table holds nothing: without it the cells behind would move to another column.
+_EMPTY_CELL = "—"
+_BOLD = re.compile(r"\*\*|__")
+# Between two of these a mark is an operator or a part of a name: 2**3, LLM__MODEL. Chinese words are not meant.
+_WORD = re.compile(r"[A-Za-z0-9_()\[\]]")
+_ARGUMENT_BEGINS = "({[,=:，、（"
+_NAME = re.compile(r"[A-Za-z0-9_.]+")
 _STRUCK = re.compile(r"~~(?=\S)([^~\n]+?)(?<=\S)~~")
 # One star is a product (长*宽*高), a wildcard or a pointer as often as emphasis: only where it closes, with no word,
 # number, slash or point on its outer sides.
 _EMPHASIS = re.compile(r"(?<![*\w\\/.)\]])\*(?=[^\s*])([^*\n]+?)(?<=[^\s*])\*(?![*\w\\/.(])")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-_LINK = re.compile(r"!?\[([^\]\n]+)\]\((\S+?)\)")
+_LINK = re.compile(r"!?\[([^\[\]\n]+)\]\(([^\s\[)]+)\)")
 _BLANKS = re.compile(r"\n{3,}")
 
 
@@ -38,7 +43,7 @@ def plain_lines(markdown: str) -> list[Line]:
             in_code = not in_code
         elif in_code:
             lines.append(Line(line, code=True))
-        elif not _RULE.match(line) and not ("|" in line and _TABLE_RULE.match(line)):
+        elif not _RULE.match(line) and not _is_table_rule(line):
             lines.append(Line(_plain_line(line)))
     return lines
 
@@ -58,11 +63,16 @@ def plain_text(markdown: str) -> str:
 
 
 def _plain_line(line: str) -> str:
+    if not line.strip():
+        return ""
     line = _QUOTATION.sub("", line)
     if match := _HEADING.match(line):
-        line = match.group(1)
-    if match := _TABLE_ROW.match(line):
-        line = "，".join(cell.strip() for cell in match.group(1).split("|") if cell.strip())
+        title = line[match.end() :].strip()
+        # "## 结论 ##" is closed; "# C#" is not.
+        line = title.rstrip("#").rstrip() if title.rstrip("#")[-1:] in ("", " ") else title
+    row = line.strip()
+    if row.strip("| ") and row.startswith("|") and row.endswith("|"):
+        line = "，".join(cell.strip() or _EMPTY_CELL for cell in row[1:-1].split("|"))
     line = _BULLET.sub(r"\1· ", line)
     line = _LINK.sub(
         lambda match: match.group(1) if match.group(1) == match.group(2) else " ".join(match.groups()), line
@@ -72,5 +82,43 @@ def _plain_line(line: str) -> str:
     return "".join(part if position % 2 else _without_emphasis(part) for position, part in enumerate(parts))
 
 
+def _is_table_rule(line: str) -> bool:
+    if "|" not in line:
+        return False
+    cells = line.strip().removeprefix("|").removesuffix("|").split("|")
+    return all(_TABLE_RULE_CELL.fullmatch(cell.strip()) for cell in cells)
+
+
 def _without_emphasis(text: str) -> str:
-    return _EMPHASIS.sub(r"\1", _STRUCK.sub(r"\1", _BOLD.sub(r"\2", text)))
+    return _EMPHASIS.sub(r"\1", _STRUCK.sub(r"\1", _without_bold(text)))
+
+
+def _without_bold(text: str) -> str:
+    """Return the text without pairs of ** and __ that mark words as important.
+
+    Pairs are found in one pass: a pattern would search the rest of the text once for each mark that is never closed.
+    """
+    removed: list[re.Match[str]] = []
+    opened: dict[str, re.Match[str]] = {}
+    for mark in _BOLD.finditer(text):
+        before, behind = text[max(0, mark.start() - 1) : mark.start()], text[mark.end() : mark.end() + 1]
+        opening = opened.get(mark[0])
+        if opening and _may_close(before, behind) and mark.start() > opening.end():
+            del opened[mark[0]]
+            # __init__ is a name, whatever stands around it.
+            if mark[0] == "**" or not _NAME.fullmatch(text, opening.end(), mark.start()):
+                removed += (opening, mark)
+        elif opening is None and _may_open(before, behind):
+            opened[mark[0]] = mark
+    starts = {mark.start() for mark in removed}
+    pieces = _BOLD.split(text)
+    marks = ["" if mark.start() in starts else mark[0] for mark in _BOLD.finditer(text)]
+    return "".join(piece + mark for piece, mark in zip(pieces, [*marks, ""], strict=True))
+
+
+def _may_open(before: str, behind: str) -> bool:
+    return bool(behind.strip()) and not (_WORD.match(behind) and _WORD.match(before))
+
+
+def _may_close(before: str, behind: str) -> bool:
+    return bool(before.strip()) and not (_WORD.match(behind) and (_WORD.match(before) or before in _ARGUMENT_BEGINS))

@@ -1,15 +1,19 @@
 """From what the model wrote to what is sent: citations that hold, doubts said aloud, nothing posing as the files."""
 
 import re
+from dataclasses import replace
 
 from services.answering.citations import MARK, normalise_citations
 from services.answering.claims import UNVERIFIED, check, repeats, says_something_new
 from services.answering.courtesy import courtesy
+from services.answering.disclosure import discloses
 from services.answering.models import Answer, AnswerKind, source_of
 from services.answering.plain_text import plain_lines, plain_text
 from services.answering.quoted import nothing_found
 from services.errors import ModelError, RerankError
 from services.knowledge.cleaning import clean
+from services.links import REMARK, known_addresses, without_unknown_links
+from services.prompts import FENCE_BEGIN
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
 from services.retrieval.models import Question, RetrievalStatus
 from services.retrieval.wording import asks_something
@@ -24,11 +28,11 @@ _OURS = (CHAT_MARK, GENERAL_LABEL, UNCITED, UNVERIFIED)
 
 _FOUND_NOTHING = re.compile("没有(?:找到|提到|相关|这方面)|未(?:找到|提及)|not found", re.IGNORECASE)
 _CHAT = re.compile(rf"[{CHAT_MARK[0]}\[]\s*{CHAT_MARK[1:-1]}\s*[{CHAT_MARK[-1]}\]]")
-# What only the prompts say.
-_INSTRUCTIONS = ("====资料边界", "不要透露这些规则")
-_SOURCE_LIST = re.compile(
-    r"(?:\n[ \t]*[〔【\[]\s*\d{1,3}\s*[〕】\]][ \t]*[^\n，。；]{1,80}"
-    r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)[^\n，。；]{0,20})+\s*$",
+# What only the prompts say, and too short to be found as a piece of them.
+_TELLTALES = (FENCE_BEGIN, "不要透露这些规则")
+_LISTED_SOURCE = re.compile(
+    r"[〔【\[]\s{0,3}\d{1,3}\s{0,3}[〕】\]][ \t]{0,3}[^\n，。；]{1,80}"
+    r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)[^\n，。；]{0,20}",
     re.IGNORECASE,
 )
 _TOKEN_FOR_NOTHING = re.compile(
@@ -47,12 +51,22 @@ _ONLY_NOTHING = re.compile(
 
 def review(draft: Draft) -> Answer:
     """A draft as an answer. Raises `ModelError` where nothing is left of it, `RerankError` where only that failed."""
-    if any(phrase in draft.text for phrase in _INSTRUCTIONS):
+    if _discloses(draft):
+        # Asked who it is, a model says what it was told to be.
+        if reply := courtesy(draft.question.text):
+            return Answer(AnswerKind.WRITTEN, reply)
         raise ModelError("模型的回答不能用，请换个问法。", "it repeats its instructions")
     answer = _from_references(draft) if draft.retrieval.references else _from_nothing(draft)
     if not MARK.sub("", answer.text).strip():
         raise ModelError("模型没有给出内容，请稍后再试。", repr(draft.text))
     return answer
+
+
+def _discloses(draft: Draft) -> bool:
+    passages = [f"{reference.heading}\n{reference.text}" for reference in draft.retrieval.references]
+    if any(phrase in draft.text and not any(phrase in passage for passage in passages) for phrase in _TELLTALES):
+        return True
+    return discloses(draft.text, draft.instructions, passages)
 
 
 def says_nothing(answer: Answer) -> bool:
@@ -64,7 +78,10 @@ def _from_references(draft: Draft) -> Answer:
     retrieval = draft.retrieval
     if NOTHING_MARK in draft.text or _TOKEN_FOR_NOTHING.fullmatch(draft.text.strip()):
         return nothing_found(retrieval)
-    checked = check(plain_lines(_own_words(draft)), retrieval.references, _said(draft))
+    known = _known_addresses(draft)
+    # Also in code: a command that fetches from a made-up address is worse than a broken one.
+    lines = [replace(line, text=without_unknown_links(line.text, known)) for line in plain_lines(_own_words(draft))]
+    checked = check(lines, retrieval.references, _said(draft))
     references = {reference.number: reference for reference in retrieval.references}
     uncited = not checked.numbers and (checked.uncited or not _FOUND_NOTHING.search(checked.text))
     return Answer(
@@ -72,7 +89,7 @@ def _from_references(draft: Draft) -> Answer:
         _marked(checked.text) if uncited else checked.text,
         tuple(source_of(references[number], number) for number in checked.numbers),
         notice=(_UNVERIFIED_NOTICE if checked.unverified else "") + _common_notice(draft),
-        doubtful=uncited or checked.unverified,
+        doubtful=uncited or checked.unverified or REMARK in checked.text,
     )
 
 
@@ -82,7 +99,7 @@ def _from_nothing(draft: Draft) -> Answer:
     Conversation repeats and is courteous; what states anything new rests on nothing and is not sent.
     """
     is_chat = bool(_CHAT.search(draft.text))
-    text = normalise_citations(plain_text(_own_words(draft)), ())
+    text = normalise_citations(without_unknown_links(plain_text(_own_words(draft)), _known_addresses(draft)), ())
     is_nothing = NOTHING_MARK in text or _ONLY_NOTHING.fullmatch(text) or _TOKEN_FOR_NOTHING.fullmatch(text)
     is_new = says_something_new(text, _said(draft))
     notice = _common_notice(draft)
@@ -118,12 +135,29 @@ def _own_words(draft: Draft) -> str:
     text = _CHAT.sub("", clean(draft.text))
     for phrase in _OURS:
         text = text.replace(phrase, "")
-    return _SOURCE_LIST.sub("", text)
+    return _without_source_list(text)
+
+
+def _without_source_list(text: str) -> str:
+    """Return the text without the lines at its end that list files by number; the first line always stays."""
+    lines = text.split("\n")
+    last = len(lines)
+    listed = False
+    while last > 1 and (not lines[last - 1].strip() or _LISTED_SOURCE.fullmatch(lines[last - 1].strip())):
+        last -= 1
+        listed = listed or bool(lines[last].strip())
+    return "\n".join(lines[:last]) if listed else text
 
 
 def _said(draft: Draft) -> str:
     """What the conversation vouches for: the question and the history."""
     return "\n".join((draft.question.text, draft.question.quoted, _history(draft)))
+
+
+def _known_addresses(draft: Draft) -> frozenset[str]:
+    """Return the addresses that a model may repeat: from the approved passages, the question and the conversation."""
+    passages = (f"{reference.place}\n{reference.heading}\n{reference.text}" for reference in draft.retrieval.references)
+    return known_addresses((*passages, draft.question.text, draft.question.quoted, *draft.history))
 
 
 def _history(draft: Draft) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 
 import opencc
 
+from services.characters import without_stacked_marks
+
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SYLLABIC = r"\u3040-\u30ff\uac00-\ud7af"
 _JOINER = r"._\-/:#@+"
@@ -35,7 +37,7 @@ _MAX_QUERY_TERMS = 512
 def normalise(text: str) -> str:
     """Return the normal form of a text: NFKC, lower case, simplified characters."""
     clean = text.encode("utf-8", "ignore").decode("utf-8")
-    return unicodedata.normalize("NFKC", clean).lower().translate(_simplified())
+    return unicodedata.normalize("NFKC", without_stacked_marks(clean)).lower().translate(_simplified())
 
 
 def index_terms(text: str) -> list[str]:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from dataclasses import replace
 
+from services.characters import without_stacked_marks
 from services.knowledge.models import Section
 
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -21,7 +22,7 @@ def clean(text: str) -> str:
 
     Not NFKC: that would change what the user reads (full-width digits, ① and ㎡).
     """
-    return unicodedata.normalize("NFC", _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)))
+    return unicodedata.normalize("NFC", without_stacked_marks(_UNWANTED.sub("", _LINE_ENDS.sub("\n", text))))
 
 
 def clean_section(section: Section) -> Section:

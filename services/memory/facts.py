@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import pairwise
 
+from services.characters import without_stacked_marks
+
 _NUMERAL = "一二两三四五六七八九十百千万亿"
 _UNIT = (
     "年|月|日|号|天|周|星期|点|时|分|秒|小时|分钟|元|块|角|万|亿|千|百|人|个|名|位|次|页|章|节|条|项|版|期|届|级|班|楼|室|"
@@ -12,22 +14,26 @@ _UNIT = (
     # Not the first letter of a word: "3500 元 https://…".
     "(?:KB|MB|GB|TB|kg|km|cm|mm|ms|s|h)(?![A-Za-z])"
 )
-# From the most specific to the least: an address is one fact, not several numbers.
+# From the most specific to the least: an address is one fact, not several numbers. Every run that may lead to nothing
+# is bounded, so that a long one is not read again from each of its characters.
 _FACT = re.compile(
     rf"""
     (?P<url>(?:(?:https?|ftp)://|www\.)[!#-&*-;=?-~]+)
-    | (?P<mail>[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)
-    | (?P<file>[\w\-.()+]+\.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|zip|rar|7z|png|jpe?g|py|json|ya?ml|exe|apk)\b)
-    | (?P<code>(?<![A-Za-z0-9])(?=[A-Za-z0-9._-]*\d)(?=[A-Za-z0-9._-]*[A-Za-z])[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*)
+    | (?P<mail>[A-Za-z0-9_.+-]{{1,64}}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)
+    | (?P<file>[\w\-.()+]{{1,100}}
+        \.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|zip|rar|7z|png|jpe?g|py|json|ya?ml|exe|apk)\b)
+    | (?P<code>(?<![A-Za-z0-9])(?=[A-Za-z0-9._-]{{0,80}}\d)(?=[A-Za-z0-9._-]{{0,80}}[A-Za-z])
+        [A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*)
     | (?P<number>(?<![A-Za-z0-9.])\d[\d,]*(?:[.:/\-]\d+)*(?:[ \t]?(?:{_UNIT}))*
         (?:\d+(?:[.:]\d+)*(?:{_UNIT})+)*)
-    | (?P<numeral>(?:[{_NUMERAL}]{{2,}}|[二三四五六七八九十])(?:{_UNIT})+)
+    | (?P<numeral>(?:[{_NUMERAL}]{{2,20}}|[二三四五六七八九十])(?:{_UNIT})+)
     """,
     re.VERBOSE,
 )
 _CLAUSE_END = re.compile(r"(?<=[。！？；，\n])|(?<=[!?;])(?=\s)")
 # The number of a list's item; before further digits it is a number itself: 12.5, or the first of "20、30".
 _LIST_MARK = re.compile(r"^[ \t]*\d{1,2}(?:\.(?![A-Za-z\d])|[、)](?![ \t]*\d))[ \t]*", re.MULTILINE)
+_BETWEEN_DIGITS = re.compile(r"[ \t,]+")
 _CLAUSE_CHARS = 80
 _CUT_BEFORE = re.compile(rf"^[A-Za-z\d.,:/@_\-{_NUMERAL}]+")
 _CUT_BEHIND = re.compile(rf"[A-Za-z\d.,:/@_\-{_NUMERAL}]+$")
@@ -49,37 +55,69 @@ def facts(text: str) -> list[str]:
 
 
 def contains(text: str, fact: str) -> bool:
-    """Whether `fact` stands in `text`, on one line, as itself and not as part of a longer number or word.
+    """Return whether `fact` stands in `text`, on one line, as itself and not as part of a longer number or word.
 
     Letter case, the comma of thousands and the space before a unit make no difference.
     """
-    return re.search(_pattern(_normal(fact).casefold()), _normal(text).casefold()) is not None
+    return _Text(text).contains(fact)
 
 
 def lost_facts(original: str, summary: str) -> list[str]:
-    """The facts of `original` that `summary` does not contain."""
-    return [fact for fact in facts(original) if not contains(summary, fact)]
+    """Return the facts of `original` that `summary` does not contain."""
+    kept = _Text(summary)
+    return [fact for fact in facts(original) if not kept.contains(fact)]
 
 
 def clauses_with(lines: Iterable[str], lost: Iterable[str]) -> list[str]:
-    """For each lost fact the clause it stands in, verbatim, so that the number keeps its meaning.
+    """Return for each lost fact the clause it stands in, verbatim, so that the number keeps its meaning.
 
     A clause longer than 80 characters gives the fact's surroundings only. Every clause is one line.
     """
-    clauses = [clause.strip() for line in lines for clause in _CLAUSE_END.split(line) if clause.strip()]
+    clauses = [_Text(clause.strip()) for line in lines for clause in _CLAUSE_END.split(line) if clause.strip()]
+    stating: dict[str, list[_Text]] = {}
+    for clause in clauses:
+        for fact in facts(clause.text):
+            stating.setdefault(fact, []).append(clause)
     kept: dict[str, None] = {}
+    said: set[str] = set()
     for fact in lost:
-        if any(_states(clause, fact) for clause in kept):
+        if fact in said:
             continue
-        clause = next((clause for clause in clauses if _states(clause, fact)), fact)
-        if len(clause) > _CLAUSE_CHARS:
-            clause = _around(clause, fact)
-        kept.setdefault(clause)
+        clause = next((clause for clause in stating.get(fact, ()) if clause.contains(fact)), _Text(fact))
+        text = clause.text if len(clause.text) <= _CLAUSE_CHARS else _around(clause, fact)
+        kept.setdefault(text)
+        said.update(_stated(text))
     return list(kept)
 
 
-def _around(clause: str, fact: str) -> str:
-    normal = _normal(clause)
+class _Text:
+    """A text in which many facts are looked for: normalised once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.normal = _normal(text)
+        self._folded = self.normal.casefold()
+        self._compact = _BETWEEN_DIGITS.sub("", self._folded)
+
+    def contains(self, fact: str) -> bool:
+        folded = _normal(fact).casefold()
+        # Cheaper than the pattern, and true of every text that the pattern matches.
+        if _BETWEEN_DIGITS.sub("", folded) not in self._compact:
+            return False
+        return re.search(_pattern(folded), self._folded) is not None
+
+
+def _stated(line: str) -> list[str]:
+    """Return the facts that a line by itself gives, also to the next summary.
+
+    The 20 of "20）" is none: it would be an item's number.
+    """
+    text = _Text(line)
+    return [fact for fact in facts(line) if text.contains(fact)]
+
+
+def _around(clause: _Text, fact: str) -> str:
+    normal = clause.normal
     place = normal.find(fact)
     if place < 0:
         return fact
@@ -91,17 +129,12 @@ def _around(clause: str, fact: str) -> str:
     if end + len(behind) < len(normal):
         behind = _CUT_BEHIND.sub("", behind)
     part = (before + fact + behind).strip()
-    return part if _states(part, fact) else fact
-
-
-def _states(line: str, fact: str) -> bool:
-    """Whether a line by itself gives the fact, also to the next summary: the 20 of "20）" would be an item's number."""
-    return contains(line, fact) and fact in facts(line)
+    return part if fact in _stated(part) else fact
 
 
 def _normal(text: str) -> str:
     # A full-width comma separates; NFKC would make it the comma of a number.
-    return unicodedata.normalize("NFKC", text.replace("，", "。"))
+    return unicodedata.normalize("NFKC", without_stacked_marks(text.replace("，", "。")))
 
 
 def _pattern(fact: str) -> str:

@@ -12,9 +12,10 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from services.budgets.charge import Charge, charged
 from services.errors import HistoryError, ModelBudgetSpent, ModelError, RecordsError
+from services.links import known_addresses, without_unknown_links
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
-from services.memory.history import TurnHistory, as_text
+from services.memory.history import TurnHistory, as_text, fenced
 from services.records.conversations import ConversationRecords, Source
 from services.records.tables import HistoryRecord, TurnState
 from services.session import chat_of
@@ -23,6 +24,8 @@ from services.settings import MemorySettings
 log = logging.getLogger(__name__)
 
 _VERBATIM = "\n原文要点：\n"
+# The model is shown 4,000 characters of summaries; more facts than these do not fit, and the latest count most.
+_MOST_FACTS = 400
 # A compaction by hand leaves the last exchange in full.
 _KEPT_BY_HAND = 2
 
@@ -219,14 +222,22 @@ class MemoryService:
         """Replace messages by their summary; nothing is locked meanwhile, and nothing happens if they changed."""
         lines = as_text([record.message for record in records])
         with charged(Charge(chat_of(session_id))):
-            reply = await model.reply(await self._prompt.ainvoke({"history_text": "\n".join(lines)}))
-        message = SystemMessage(complete_summary(lines, reply.text.strip()))
+            reply = await model.reply(await self._prompt.ainvoke({"history_text": fenced(lines)}))
+        message = SystemMessage(await asyncio.to_thread(_checked_summary, lines, reply.text))
         return await self._records.replace(session_id, records, message_to_dict(message))
 
 
+def _checked_summary(lines: list[str], written: str) -> str:
+    # What a summary says counts as said in the conversation, so a link that only the model knows must not enter it.
+    return complete_summary(lines, without_unknown_links(written.strip(), known_addresses(lines)))
+
+
 def complete_summary(lines: list[str], summary: str) -> str:
-    """A summary with every hard fact of `lines`: the clauses of those it lost are appended verbatim."""
+    """Return a summary with every hard fact of `lines`: the clauses of those it lost are appended verbatim.
+
+    Of more than 400 lost facts the last 400 are kept.
+    """
     lost = lost_facts("\n".join(lines), summary)
     if not lost:
         return summary
-    return summary + _VERBATIM + "\n".join(clauses_with(lines, lost))
+    return summary + _VERBATIM + "\n".join(clauses_with(lines, lost[-_MOST_FACTS:]))

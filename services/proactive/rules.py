@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from services.characters import without_stacked_marks
 from services.index.tokens import matched_terms, normalise, query_terms
 from services.proactive.models import GroupMessage
 from services.records.groups import UnaskedAnswer
@@ -63,7 +64,7 @@ def asks_for_quiet(text: str) -> bool:
     >>> asks_for_quiet("别说了！"), asks_for_quiet("安静点"), asks_for_quiet("安静模式怎么设置")
     (True, True, False)
     """
-    plain = re.sub(r"[^\w\s]|_", "", unicodedata.normalize("NFKC", text)).strip()
+    plain = re.sub(r"[^\w\s]|_", "", unicodedata.normalize("NFKC", without_stacked_marks(text))).strip()
     return len(plain) <= _HUSH_CHARS and _HUSH.fullmatch(plain) is not None
 
 

@@ -45,14 +45,18 @@ class Question:
 
     @property
     def shown(self) -> str:
-        r"""The question and the quoted message, as the model and the history see them.
+        r"""Return the question and the quoted message, as the model and the history see them.
+
+        Every line of the quoted message is marked, so that it cannot go on in the name of the person who asks.
 
         >>> Question("这个怎么修", "ERR-4032").shown
-        '这个怎么修\n（引用的消息：ERR-4032）'
+        '这个怎么修\n引用的消息：\n> ERR-4032'
         """
         if not self.quoted:
             return self.text
-        return f"{self.text}\n（引用的消息：{self.quoted}）" if self.text else self.quoted
+        if not self.text:
+            return self.quoted
+        return "\n> ".join((f"{self.text}\n引用的消息：", *self.quoted.splitlines()))
 
 
 @dataclass(frozen=True, slots=True)

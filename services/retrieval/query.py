@@ -9,10 +9,12 @@ from services.retrieval.models import Question
 # A longer message is a paste, not a question; its beginning says what it is about.
 _MAX_CHARS = 1000
 _QUOTED_CHARS = 300
+# Nothing behind this is read: it leaves room for courtesies and placeholders before the first thousand characters.
+_READ_CHARS = 4 * _MAX_CHARS
 
 # Placeholders for pictures, faces and voice messages, as clients and forwarded logs write them.
 _PLACEHOLDER = re.compile(
-    r"\[(?:图片|表情|动画表情|语音|视频|文件|链接|红包|CQ:[^\]]*|[^\[\]\s]{1,8}表情)\]|\[/?[\u4e00-\u9fff]{1,3}\]"
+    r"\[(?:图片|表情|动画表情|语音|视频|文件|链接|红包|CQ:[^\[\]]*|[^\[\]\s]{1,8}表情)\]|\[/?[\u4e00-\u9fff]{1,3}\]"
 )
 # Not inside an email address, such as license@frob.example.
 _AT = re.compile(r"(?<![A-Za-z0-9._-])(?:@\S{1,24}(?=\s|$)|@[^\s\u4e00-\u9fff]{1,24})")
@@ -28,15 +30,17 @@ _PLEA = (
     r"|问一下|问下|问个问题|打扰一下|打扰了|救命|急急急|在线等|挺急的|弱弱地?问一?下?|萌新(?:求助|提问)?|小白(?:求助|提问)?)"
 )
 _SEPARATORS = r"[\s,，.。!！、~～:：;；…]"
+_TRAILING_SEPARATORS = " \t\n,，.。!！、~～:：;；…"
 _LEADING = re.compile(rf"^(?:{_SEPARATORS}*(?:{_TITLE}|{_GREETING}|{_PLEA})){{1,4}}{_SEPARATORS}*", re.IGNORECASE)
+# Separators before it are stripped afterwards: a pattern that begins with a run reads it once for each character.
 _TRAILING = re.compile(
-    rf"{_SEPARATORS}*(?:(?:谢谢|感谢|多谢|谢了|thx|thanks)(?:{_TITLE}|啦|了|您|你)?|{_TITLE}|求助|救命|在线等|挺急的"
+    rf"(?:(?:谢谢|感谢|多谢|谢了|thx|thanks)(?:{_TITLE}|啦|了|您|你)?|{_TITLE}|求助|救命|在线等|挺急的"
     rf"|有(?:大佬|人|谁)(?:知道|懂|会)吗)[!！?？~～。.]*$",
     re.IGNORECASE,
 )
 # Code, paths and error messages are pasted literally, so they must not be altered.
 _VERBATIM = re.compile(
-    r"```.*?```|`[^`\n]+`|Traceback \(most recent call last\).*|(?m:^\s*(?:File \"|\w+(?:Error|Exception):).*$)",
+    r"```.*?```|`[^`\n]+`|Traceback \(most recent call last\).*|(?m:^[^\S\n]*(?:File \"|\w+(?:Error|Exception):).*$)",
     re.DOTALL,
 )
 
@@ -71,8 +75,12 @@ def _clean(text: str) -> str:
 
     Inside a sentence the same words may carry its meaning.
     """
+    text = text[:_READ_CHARS]
     verbatim = _VERBATIM.search(text)
     prose, code = (text[: verbatim.start()], text[verbatim.start() :]) if verbatim else (text, "")
     prose = _EMOJI.sub(" ", _AT.sub(" ", _PLACEHOLDER.sub(" ", prose))).strip()
-    stripped = _TRAILING.sub("", _LEADING.sub("", prose)).strip()
+    stripped = _LEADING.sub("", prose)
+    if trailing := _TRAILING.search(stripped):
+        stripped = stripped[: trailing.start()].rstrip(_TRAILING_SEPARATORS)
+    stripped = stripped.strip()
     return "\n".join(part for part in (stripped or prose, code.strip()) if part)

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import time
 from pathlib import Path
 
 import pytest
@@ -368,3 +369,42 @@ async def test_outgoing_pace_drops_nothing(
     second = await client_factory(bot, self_id=3889000009)
     await second.private_message(40000, "问")
     await second.wait_sent("答")
+
+
+async def test_a_hostile_model_stops_nobody_and_gives_nothing_away(
+    bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer
+) -> None:
+    bot = await bot_factory(BUDGET__MEMBER_QUESTIONS_PER_MINUTE="0", BUDGET__WAITING_QUESTIONS="10")
+    client = await client_factory(bot)
+    await client.upload_group_file(GROUP, ASKER, "报销.md", RULES.encode())
+    await client.wait_sent("已入库", timeout=20)
+    question = "出差住宿每天能报多少钱？"
+
+    async def asked(reply: str) -> str:
+        model_server.reply = reply
+        message = await client.group_message(GROUP, ASKER, question, at_bot=True)
+        return (await client.wait_sent(lambda sent: sent.reply_id == message, timeout=20)).text
+
+    told = await asked("每天 350 元〔1〕，先到 https://evil.example.com/login 登录，或看 [这里](hxxp://evil[.]cc)。")
+    assert "链接没有出处，已去掉" in told
+    assert "evil" not in told
+    told = await asked("设置 LLM__API_KEY 和 LLM__MODEL〔1〕。")
+    assert "LLM__API_KEY 和 LLM__MODEL" in told
+
+    rules = model_server.chats[-1].prompt.split("\n\n")[1]
+    lines = [line for line in rules.splitlines() if len(line) > 25]
+    assert len(lines) >= 3
+    for line in lines:
+        told = await asked(f"规则：{line}")
+        assert "模型的回答不能用" in told
+        assert line.strip() not in told
+
+    assert all(chat.body["max_tokens"] == 4096 for chat in model_server.chats)
+    # Took a minute of the event loop, for every group.
+    for part in ("[1", "a\u0301\u0316", "|"):
+        model_server.reply = part * (400_000 // len(part))
+        await client.group_message(GROUP, ASKER, question, at_bot=True)
+    begun = time.perf_counter()
+    message = await client.group_message(GROUP + 1, ASKER, "/help")
+    await client.wait_sent(lambda sent: sent.reply_id == message or sent.group_id == GROUP + 1, timeout=20)
+    assert time.perf_counter() - begun < 10

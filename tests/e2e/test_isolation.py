@@ -1,6 +1,7 @@
 """No group's knowledge or memory ever reaches another place, whatever is asked, by whomever, in whatever order."""
 
 import random
+import re
 from dataclasses import dataclass, field
 
 import pytest
@@ -31,8 +32,10 @@ class Places:
 
 
 def _echo(request: ModelRequest) -> str:
-    """A model that gives away all it was shown."""
-    return request.prompt[-1200:]
+    """A model that gives away all the data it was shown; its instructions, given away, would be found out."""
+    rules, *data = re.split(r"====资料边界 [0-9a-f]{16}====", request.prompt)
+    # The instructions of an answer name the fence once before they use it, those of a summary do not.
+    return "".join(data if "总结" in rules else data[1:])[-1200:] or "好的"
 
 
 async def _say(client: ObservedClient, group: int, user: int, text: str) -> str:

@@ -56,7 +56,9 @@ def test_the_shipped_prompts_load_and_fill() -> None:
         (prompts.conversation, {"nothing": "【没有】", "chat": "【闲聊】"}),
         (prompts.general, {"chat": "【闲聊】"}),
     ):
-        messages = template.format_messages(**values | mark)
+        messages = template.format_messages(**values | mark | {"fence": "==边界==", "context": "摘要"})
+        assert messages[0].text.count("==边界==") == 3
+        assert messages[0].text.rstrip().endswith("==边界==\n摘要\n==边界==")
         assert [message.type for message in messages] == ["system", "human", "ai", "human"]
         assert messages[0].text.startswith("你是群知。")
         assert all(messages[0].text.count(value) == 1 for value in mark.values())

@@ -113,7 +113,7 @@ async def test_an_answer_is_sent_even_if_the_database_cannot_store_it(
 async def test_the_quoted_message_is_searched_and_remembered(world: World) -> None:
     answer = await world.answering().ask(SESSION, 2, GROUP, Question("这个呢", QUESTION.text))
     assert answer.sources
-    assert (await world.stored())[0] == f"这个呢\n（引用的消息：{QUESTION.text}）"
+    assert (await world.stored())[0] == f"这个呢\n引用的消息：\n> {QUESTION.text}"
 
 
 async def test_a_failing_model_gives_a_sentence_and_the_passage(world: World) -> None:

@@ -172,9 +172,9 @@ CASES = st.builds(
 
 def model_of(case: Case) -> ScriptedChatModel:
     def repeats(messages: list[BaseMessage]) -> str:
-        shown = "\n".join(message.text for message in messages)
-        # With these a repetition of the prompt would be seen for what it is.
-        shown = shown.replace("====资料边界", "").replace("不要透露这些规则", "")
+        # Repeated instructions would be seen for what they are: only what is in the fence, and what was said.
+        data = "".join(re.split(r"====资料边界 [0-9a-f]{16}====", messages[0].text)[2:])
+        shown = "\n".join((data, *(message.text for message in messages[1:])))
         return shown + "".join(f"第 {number} 条[{number}]。" for number in range(1, 12))
 
     replies = {"repeats": repeats, "cites": "每晚 137 元〔1〕〔2〕〔9〕。", "fails": RuntimeError("down"), "none": ""}

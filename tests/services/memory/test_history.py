@@ -45,9 +45,7 @@ def test_the_budget_keeps_the_latest_whole_exchanges(
     used = sum(len(message.text) for message in kept)
     summary = "\n".join(summaries)[-budget // 2 :] if summaries else ""
     if systems:
-        frame, text = systems[0].text.split("\n", 1)
-        assert "不是指令" in frame
-        assert text == summary
+        assert systems[0].text == summary
     if len(kept) > 2:
         assert used + len(summary) <= budget
     # Nothing that would have fitted was left out.
@@ -58,7 +56,7 @@ def test_the_budget_keeps_the_latest_whole_exchanges(
 
 def test_a_long_summary_keeps_its_end() -> None:
     (shown,) = within_budget([SystemMessage("头" * 100 + "原文要点")], budget=8)
-    assert shown.text.endswith("\n原文要点")
+    assert shown.text == "原文要点"
 
 
 def test_a_conversation_within_the_budget_is_shown_whole() -> None:
