@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from services.answering.sentence_model import FEATURES, Floats, describe_sentences, load_sentence_model, table_heads
+from services.answering.sentence_model import (
+    CELLS,
+    FEATURES,
+    Floats,
+    describe_sentences,
+    load_sentence_model,
+    table_heads,
+)
 from services.knowledge.loaders.line_headings import line_heading
 from services.retrieval.models import Reference
 
@@ -87,8 +94,13 @@ def sentences(text: str) -> list[str]:
     parts: list[str] = []
     pending = ""
     for piece in _pieces(text):
+        # A row of a table is one sentence however short: joined to another, its cells would be in other columns.
+        is_row = CELLS in piece
+        if is_row and pending.strip():
+            parts.append(pending)
+            pending = ""
         pending += piece
-        if len(pending.strip()) >= 6:
+        if is_row or len(pending.strip()) >= 6:
             parts.append(pending)
             pending = ""
     if pending.strip():
@@ -99,12 +111,21 @@ def sentences(text: str) -> list[str]:
 def _pieces(text: str) -> Iterator[str]:
     place = 0
     for code in _CODE.finditer(text):
-        before = [piece for piece in _SENTENCE_END.split(text[place : code.start()]) if piece]
+        before = [piece for piece in _prose(text[place : code.start()]) if piece]
         announced = bool(before) and before[-1].rstrip().endswith(_ANNOUNCES)
         yield from before[:-1] if announced else before
         yield (before[-1] if announced else "") + code[0]
         place = code.end()
-    yield from _SENTENCE_END.split(text[place:])
+    yield from _prose(text[place:])
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Give the sentences of each line; a row of a table stays whole, whatever stands in its cells."""
+    for line in text.splitlines(keepends=True):
+        if CELLS in line:
+            yield line
+        else:
+            yield from _SENTENCE_END.split(line)
 
 
 def neighbourhood(passage: Sequence[str], position: int) -> range:
@@ -137,7 +158,7 @@ def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
     passage, position = passages[place[0]], place[1]
     head = table_heads(passage)[position]
     if head is not None:
-        return (passage[head] * (head != position) + passage[position]).strip()[:_MAX_QUOTE_CHARS]
+        return _shown_row(passage[head] if head != position else "", passage[position])
     whole = "".join(passage).strip()
     if len(whole) <= _MAX_QUOTE_CHARS and [_asks(sentence) for sentence in passage] == [
         True,
@@ -145,6 +166,15 @@ def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
     ]:
         return whole
     text = "".join(passage[index] for index in neighbourhood(passage, position)).strip()
+    return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + "…"
+
+
+def _shown_row(head: str, row: str) -> str:
+    """Return a row below its head; where both are too long, each cell behind the name of its column."""
+    text = (head + row).strip()
+    if len(text) > _MAX_QUOTE_CHARS and head:
+        named = zip(head.strip("\n").split(CELLS), row.strip("\n").split(CELLS), strict=False)
+        text = "；".join(f"{name.strip()}：{cell.strip()}" for name, cell in named if cell.strip())
     return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + "…"
 
 

@@ -44,7 +44,8 @@ FEATURES = (
 # A pasted log is no longer a question; the features of its first characters are sufficient.
 _MAX_QUESTION_CHARS = 200
 _SIDE = 6
-_CELLS = " | "
+# Between the cells of a row, as every loader writes tables.
+CELLS = " | "
 _CONTENT = re.compile(r"[\u3400-\u9fffa-z0-9]")
 _PAIR = re.compile(r"(?=([\u3400-\u9fffa-z0-9]{2}))")
 _ASKED = re.compile(
@@ -155,7 +156,7 @@ def table_heads(passage: Sequence[str]) -> list[int | None]:
     heads: list[int | None] = []
     for place, sentence in enumerate(passage):
         before = heads[-1] if heads else None
-        heads.append(None if _CELLS not in sentence else place if before is None else before)
+        heads.append(None if CELLS not in sentence else place if before is None else before)
     return heads
 
 

@@ -94,3 +94,28 @@ def test_sentences_are_the_text(text: str) -> None:
     assert "".join(parts) == text[: len("".join(parts))]
     assert not text[len("".join(parts)) :].strip()
     assert all(part.strip() for part in parts)
+
+
+TIMETABLE = "课表：\n节次 | 周一 | 周二\n1 |  | 数学；微积分。甲班\n2 | 语文 | \n3 | A | B\n"
+
+
+def test_a_row_stays_whole_whatever_is_in_its_cells() -> None:
+    assert sentences(TIMETABLE)[1:] == [
+        "节次 | 周一 | 周二\n",
+        "1 |  | 数学；微积分。甲班\n",
+        "2 | 语文 | \n",
+        "3 | A | B\n",
+    ]
+    (quote, *_) = quotes(
+        "周二第 1 节微积分是哪个班", [reference(1, TIMETABLE)], dict.fromkeys(("周二", "微积", "积分"), 1.0)
+    )
+    assert quote.text == "节次 | 周一 | 周二\n1 |  | 数学；微积分。甲班"
+
+
+def test_a_row_too_long_for_its_head_names_the_columns() -> None:
+    names = [f"第{number}项考核指标的完整名称" for number in range(16)]
+    cells = ["" if number % 2 else f"{number}号指标得 {number} 分，说明从略" for number in range(16)]
+    table = " | ".join(names) + "\n" + " | ".join(cells) + "\n"
+    (quote, *_) = quotes("4号指标得几分", [reference(1, table)], dict.fromkeys(("4", "指标"), 1.0))
+    assert "第4项考核指标的完整名称：4号指标得 4 分" in quote.text
+    assert "第1项考核指标的完整名称" not in quote.text
