@@ -8,8 +8,8 @@ from services.answering.courtesy import courtesy
 from services.answering.models import Answer, AnswerKind, source_of
 from services.answering.plain_text import plain_lines, plain_text
 from services.answering.quoted import nothing_found
+from services.cleaning import clean
 from services.errors import ModelError, RerankError
-from services.knowledge.cleaning import clean
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
 from services.retrieval.models import Question, RetrievalStatus
 from services.retrieval.wording import asks_something

@@ -8,9 +8,9 @@ from itertools import chain, islice
 from pathlib import Path
 from statistics import mode
 
+from services.cleaning import clean
 from services.errors import DocumentRejected
 from services.evaluation.models import Sample
-from services.knowledge.cleaning import clean
 from services.knowledge.inspection import ArchiveLimits, check_content
 from services.knowledge.loaders.csv import delimiter_of
 from services.knowledge.loaders.decoding import decode

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from services.cleaning import clean
 from services.index.models import Hit
 
 
@@ -37,11 +38,21 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What somebody wrote, the message that he replied to, if any, and what he asked before in this conversation."""
+    """What somebody wrote, the message that they replied to, if any, and what they asked before in this conversation.
+
+    All three are cleaned here, before any of them reaches a search, a prompt or the log.
+
+    >>> Question("熄灯\\u202e几点？\\U000e0041").text
+    '熄灯几点？'
+    """
 
     text: str
     quoted: str = ""
     previous: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("text", "quoted", "previous"):
+            object.__setattr__(self, name, clean(getattr(self, name)))
 
     @property
     def shown(self) -> str:
