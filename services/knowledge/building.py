@@ -9,7 +9,7 @@ from pathlib import Path
 from services.embeddings.models import EmbeddingModel
 from services.errors import DocumentRejected
 from services.index.models import IndexedChunk, SearchIndex
-from services.knowledge.models import Chunk
+from services.knowledge.models import Chunk, Passages
 from services.knowledge.parsing import ParseLimits, parse_and_split
 from services.records.tables import DocumentRecord
 
@@ -17,7 +17,7 @@ from services.records.tables import DocumentRecord
 _BATCH = 16
 # Changes when loaders or the splitter give other chunks for the same file, so that an interrupted build of an older
 # release is begun anew instead of being mixed with a newer one.
-_PARSER_REVISION = 2
+_PARSER_REVISION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class Building:
         )
         return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:32]
 
-    async def run(self, document: DocumentRecord, path: Path, report: Callable[[int, int], None]) -> int:
+    async def run(self, document: DocumentRecord, path: Path, report: Callable[[int, int], None]) -> Passages:
         """Put the whole document into the index under its build id, going on where an earlier attempt stopped.
 
-        `report` is called with chunks done and chunks in all. Gives the number of chunks. Raises `DocumentRejected`
-        when the file cannot be read, `EmbeddingError` or `SearchIndexError` when a service failed.
+        `report` is called with chunks done and chunks in all. Returns what was read. Raises `DocumentRejected` when
+        the file cannot be read, `EmbeddingError` or `SearchIndexError` when a service failed.
         """
         build_id = self.build_id(document)
         parsed = await parse_and_split(path, document.file_type, self.limits, self.chunk_chars, self.overlap_chars)
-        chunks = [_indexed(document, build_id, chunk) for chunk in parsed]
+        chunks = [_indexed(document, build_id, chunk) for chunk in parsed.chunks]
         if not chunks:
             raise DocumentRejected("文件里没有可以入库的文字。")
         stored = await self.index.chunk_ids(document.collection, self.embedding.fingerprint, build_id)
@@ -62,7 +62,7 @@ class Building:
         missing.sort(key=lambda chunk: len(chunk.text))
         batches = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
         await self._store(document.collection, batches, lambda count: report(done + count, len(chunks)))
-        return len(chunks)
+        return parsed
 
     async def _store(
         self, collection: str, batches: Sequence[Sequence[IndexedChunk]], report: Callable[[int], None]

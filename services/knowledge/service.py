@@ -4,11 +4,12 @@ import asyncio
 import logging
 import unicodedata
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+from services.cleaning import clean
 from services.errors import DocumentRejected, SearchIndexError, ServiceError
 from services.index.models import IndexedChunk, SearchIndex
 from services.knowledge.building import Building
@@ -336,15 +337,15 @@ class KnowledgeService:
         if not await self._records.set_target(document.id, build_id):
             return _result(IngestStatus.REMOVED, document)
         async with self._turns:
-            chunks = await self._building.run(document, self._files.path(document.stored_name), report)
+            parsed = await self._building.run(document, self._files.path(document.stored_name), report)
         space = self._building.embedding.fingerprint
-        published = await self._records.publish(document.collection, document.id, build_id, space, chunks)
+        published = await self._records.publish(document.collection, document.id, build_id, space, len(parsed.chunks))
         self._run_later(self.purge())
         if published is None:
             return _result(IngestStatus.REMOVED, document)
         if document.space not in ("", space):
             self._run_later(self._drop_unused_spaces(document.collection))
-        return _result(_ready_status(published), published)
+        return replace(_result(_ready_status(published), published), hidden_text=parsed.hidden_text)
 
     async def _reject(self, document: DocumentRecord, error: DocumentRejected) -> IngestResult:
         if document.state == DocumentState.PENDING:
@@ -389,9 +390,8 @@ class KnowledgeService:
 
 
 def clean_name(name: str) -> str:
-    """A file name fit to be shown and compared: one line, NFC, no folders, no control characters."""
-    text = unicodedata.normalize("NFC", name.encode("utf-8", "ignore").decode())
-    text = text.replace("\\", "/").rsplit("/", 1)[-1]
+    """A file name fit to be shown and compared: one line, NFC, no folders, no control or invisible characters."""
+    text = clean(name).replace("\\", "/").rsplit("/", 1)[-1]
     text = "".join(" " if unicodedata.category(character)[0] in "CZ" else character for character in text)
     text = " ".join(text.split()) or "未命名"
     if len(text) <= _MAX_NAME_CHARS:

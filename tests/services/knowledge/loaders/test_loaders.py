@@ -15,13 +15,13 @@ from services.knowledge.loaders.decoding import decode
 from services.knowledge.loaders.docx_numbering import written
 from services.knowledge.loaders.pdf_lines import full_width, joined
 from services.knowledge.loaders.xlsx import shown
-from services.knowledge.models import Section
+from services.knowledge.models import Omissions, Section
 from tests.samples import documents
 from tests.samples.documents import REGULATIONS
 
 
 def load(path: Path) -> list[Section]:
-    return list(LOADERS[path.suffix[1:]].loader()(path))
+    return list(LOADERS[path.suffix[1:]].loader()(path, Omissions()))
 
 
 def test_pdf_has_pages_headings_and_whole_sentences(tmp_path: Path) -> None:
