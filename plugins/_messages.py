@@ -54,10 +54,11 @@ def ingest_text(result: IngestResult) -> str:
     name = f"「{result.name}」"
     match result.status:
         case IngestStatus.INDEXED:
-            return f"{name}已入库，{result.chunks} 块，用时 {result.seconds:.1f} 秒。"
+            return f"{name}已入库，{result.chunks} 块，用时 {result.seconds:.1f} 秒{_hidden_text(result)}。"
         case IngestStatus.UPDATED:
             seconds = f"用时 {result.seconds:.1f} 秒"
-            return f"{name}已更新为第 {result.version} 版，已入库 {result.chunks} 块，{seconds}，旧版不再使用。"
+            version = f"{name}已更新为第 {result.version} 版，已入库 {result.chunks} 块"
+            return f"{version}，{seconds}，旧版不再使用{_hidden_text(result)}。"
         case IngestStatus.DUPLICATE:
             return f"{name}已存在，内容相同，没有重复入库（编号 {result.number}）。"
         case IngestStatus.IN_PROGRESS:
@@ -114,6 +115,10 @@ def _names_line(word: str, names: Sequence[str], limit: int) -> str:
         line += f"「{name}」"
         chosen += 1
     return line + rest if chosen else ""
+
+
+def _hidden_text(result: IngestResult) -> str:
+    return "；文件里有看不见的文字，没有收" if result.hidden_text else ""
 
 
 def size_text(size: int) -> str:

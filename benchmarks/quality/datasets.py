@@ -14,6 +14,7 @@ from typing import Any
 from services.knowledge.cleaning import clean_section
 from services.knowledge.loaders import LOADERS
 from services.knowledge.loaders.text import sections_of
+from services.knowledge.models import Omissions
 from services.knowledge.splitter import split
 
 HERE = Path(__file__).parent / "data"
@@ -123,7 +124,7 @@ def _passages_below(root: Path) -> Iterator[Passage]:
         file_type = path.suffix.lower().removeprefix(".")
         if file_type not in ("md", "txt") or not path.is_file():
             continue
-        sections = map(clean_section, LOADERS[file_type].loader()(path))
+        sections = map(clean_section, LOADERS[file_type].loader()(path, Omissions()))
         for chunk in split(sections, CHUNK_CHARS, OVERLAP_CHARS):
             context = " ".join((path.stem, *chunk.heading))[:80]
             yield Passage(str(path.relative_to(root)), chunk.ordinal, context, chunk.text)

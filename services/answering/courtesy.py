@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from services.characters import without_stacked_marks
+from services.text.cleaning import without_stacked_marks
 
 _NOT_LETTERS = re.compile(r"[^\w]|_")
 _REPLIES = (

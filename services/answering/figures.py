@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from services.index.tokens import normalise
-from services.numerals import DIGITS, SCALES, numeral_value
+from services.text.numerals import DIGITS, SCALES, numeral_value
 
 _SIGNS = "".join((*DIGITS, *SCALES))
 _UNIT = "[年月日号天周点时秒元块人名位次页章条项版期届级班楼倍折岁米个份台本]|星期|小时|分钟|公里"

@@ -11,12 +11,12 @@ from services.answering.models import Answer, AnswerKind, source_of
 from services.answering.plain_text import plain_lines, plain_text
 from services.answering.quoted import nothing_found
 from services.errors import ModelError, RerankError
-from services.knowledge.cleaning import clean
-from services.links import REMARK, known_addresses, without_unknown_links
 from services.prompts import FENCE_BEGIN
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
 from services.retrieval.models import Question, RetrievalStatus
 from services.retrieval.wording import asks_something
+from services.text.cleaning import clean
+from services.text.links import REMARK, known_addresses, without_unknown_links
 
 GENERAL_LABEL = "（资料里没有，以下是通用知识，不是出自群文件，请自行核实）"
 UNCITED = "（回答没有标明出处，请自行核对）"

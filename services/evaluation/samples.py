@@ -10,10 +10,10 @@ from statistics import mode
 
 from services.errors import DocumentRejected
 from services.evaluation.models import Sample
-from services.knowledge.cleaning import clean
 from services.knowledge.inspection import ArchiveLimits, check_content
 from services.knowledge.loaders.csv import delimiter_of
 from services.knowledge.loaders.decoding import decode
+from services.text.cleaning import clean
 
 MAX_BYTES = 1 << 20
 MAX_QUESTIONS = 500

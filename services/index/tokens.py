@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import opencc
 
-from services.characters import without_stacked_marks
+from services.text.cleaning import without_stacked_marks
 
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SYLLABIC = r"\u3040-\u30ff\uac00-\ud7af"

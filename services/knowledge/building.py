@@ -8,7 +8,7 @@ from pathlib import Path
 from services.embeddings.models import EmbeddingModel
 from services.errors import DocumentRejected
 from services.index.models import IndexedChunk, SearchIndex
-from services.knowledge.models import Chunk
+from services.knowledge.models import Chunk, Passages
 from services.knowledge.parsing import ParseLimits, parse_and_split
 from services.knowledge.turns import Gate, Places
 from services.records.tables import DocumentRecord
@@ -21,7 +21,7 @@ _LOCAL_BATCHES = Places(total=1, of_chat=1, large=1, large_of_chat=1, small=0)
 _SERVICE_BATCHES = Places(total=4, of_chat=3, large=3, large_of_chat=2, small=64)
 # Changes when loaders or the splitter give other chunks for the same file, so that an interrupted build of an older
 # release is begun anew instead of being mixed with a newer one.
-_PARSER_REVISION = 2
+_PARSER_REVISION = 3
 
 
 class Building:
@@ -62,18 +62,19 @@ class Building:
         path: Path,
         admit: Callable[[int], Awaitable[None]],
         report: Callable[[int, int], None],
-    ) -> int:
+    ) -> Passages:
         """Put the whole document into the index under its build id, going on where an earlier attempt stopped.
 
         `admit` is told the number of chunks before any is stored, and raises `DocumentRejected` when there is no room
-        for them. `report` is called with chunks done and chunks in all. Return the number of chunks. Raises
+        for them. `report` is called with chunks done and chunks in all. Return what was read. Raises
         `DocumentRejected` when the file cannot be read, `EmbeddingError` or `SearchIndexError` when a service failed.
         """
         build_id = self.build_id(document)
         async with self._parses.place(chat_of(document), document.size):
-            chunks = await parse_and_split(
+            parsed = await parse_and_split(
                 path, document.file_type, self._limits, self._chunk_chars, self._overlap_chars
             )
+        chunks = parsed.chunks
         if not chunks:
             raise DocumentRejected("文件里没有可以入库的文字。")
         await admit(len(chunks))
@@ -83,7 +84,7 @@ class Building:
         done = len(chunks) - sum(map(len, batches))
         report(done, len(chunks))
         await self._store(document, build_id, batches, lambda count: report(done + count, len(chunks)))
-        return len(chunks)
+        return parsed
 
     async def _store(
         self,

@@ -24,6 +24,16 @@ class Section:
     complete: bool = False
 
 
+@dataclass(slots=True)
+class Omissions:
+    """What a loader leaves out of a file while it yields the sections.
+
+    `hidden_text` is set when the file has text that a person who opens it does not see.
+    """
+
+    hidden_text: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A passage cut from one document. `ordinal` counts from 0 through the whole document."""
@@ -32,6 +42,14 @@ class Chunk:
     text: str
     page: int | None = None
     heading: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """The chunks of one file, and whether text that a person does not see was left out."""
+
+    chunks: list[Chunk]
+    hidden_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +86,7 @@ class IngestResult:
 
     `name`, `number` and `version` are those of the document that now holds the content. `reason` is a Chinese sentence
     for REJECTED and DEFERRED; a DEFERRED document goes on by itself, see `KnowledgeService.outcome`. `seconds` runs
-    from the file's arrival.
+    from the file's arrival. `hidden_text` says that text which a person does not see was left out.
     """
 
     status: IngestStatus
@@ -79,6 +97,7 @@ class IngestResult:
     chunks: int = 0
     seconds: float = 0.0
     reason: str = ""
+    hidden_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

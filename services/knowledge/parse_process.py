@@ -1,8 +1,8 @@
 """The parse subprocess: reads a request from stdin, limits itself, loads one file, writes JSON lines.
 
 Every line is a list whose first item names it: `section` [page, heading, table], then its `text` pieces and `header`
-pieces; or `chunk` [ordinal, text, page, heading]; at last `end` [number of sections or chunks] or `rejected`
-[user message, detail]. A missing last line means that the process died.
+pieces; or `chunk` [ordinal, text, page, heading]; at last `end` [number of sections or chunks, whether hidden text was
+left out] or `rejected` [user message, detail]. A missing last line means that the process died.
 """
 
 import json
@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TextIO
 
 from services.errors import DocumentRejected
-from services.knowledge.cleaning import clean_section
+from services.knowledge.cleaning import clean_section, has_hidden_characters
 from services.knowledge.inspection import ArchiveLimits, check_content, check_type
-from services.knowledge.models import Section
+from services.knowledge.models import Omissions, Section
 from services.knowledge.rejections import Rejection, rejected
 from services.knowledge.splitter import split
 
@@ -96,7 +96,8 @@ def _serve(request: Request, results: TextIO) -> list[object]:
     """Write the sections or chunks; returns the last line."""
     try:
         write = _write_chunks if request.chunk_chars else _write_sections
-        return ["end", write(_sections(request), request, results)]
+        omissions = Omissions()
+        return ["end", write(_sections(request, omissions), request, results), omissions.hidden_text]
     except DocumentRejected as rejection:
         return ["rejected", rejection.user_message, rejection.detail[:_DETAIL_CHARS]]
     except MemoryError:
@@ -115,13 +116,14 @@ def _is_out_of_memory(error: Exception) -> bool:
     return getattr(error, "code", None) == _NO_MEMORY_CODES.get(type(error).__module__, -1)
 
 
-def _sections(request: Request) -> Iterator[Section]:
+def _sections(request: Request, omissions: Omissions) -> Iterator[Section]:
     """Clean sections with text, in order, up to the limit on characters."""
     path = Path(request.path)
     archive = ArchiveLimits(request.archive_bytes, request.archive_ratio, request.archive_entries)
     check_content(path, request.file_type, archive)
     total, found = 0, False
-    for loaded in check_type(request.file_type).loader()(path):
+    for loaded in check_type(request.file_type).loader()(path, omissions):
+        omissions.hidden_text |= has_hidden_characters(loaded)
         section = clean_section(loaded)
         total += len(section.text) + len(section.header) + sum(map(len, section.heading))
         if total > request.output_chars:

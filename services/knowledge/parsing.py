@@ -14,7 +14,7 @@ from typing import Any
 
 from services.errors import DocumentRejected
 from services.knowledge.inspection import check_type
-from services.knowledge.models import Chunk, Section
+from services.knowledge.models import Chunk, Passages, Section
 from services.knowledge.parse_process import Request
 from services.knowledge.rejections import Rejection, rejected
 from services.knowledge.splitter import check_sizes
@@ -67,16 +67,16 @@ async def parse(path: Path, file_type: str, limits: ParseLimits) -> list[Section
 
 async def parse_and_split(
     path: Path, file_type: str, limits: ParseLimits, chunk_chars: int, overlap_chars: int
-) -> list[Chunk]:
-    """The chunks of a file, cut in the same subprocess; see `parse` and `splitter.split`."""
+) -> Passages:
+    """Return the chunks of a file, cut in the same subprocess; see `parse` and `splitter.split`."""
     check_sizes(chunk_chars, overlap_chars)
     chunks: list[Chunk] = []
 
     def receive(_name: str, ordinal: int, text: str, page: int | None, heading: list[str]) -> None:
         chunks.append(Chunk(ordinal, text, page, tuple(heading)))
 
-    await _run(_request(path, file_type, limits, chunk_chars, overlap_chars), limits, receive)
-    return chunks
+    _, hidden_text = await _run(_request(path, file_type, limits, chunk_chars, overlap_chars), limits, receive)
+    return Passages(chunks, hidden_text)
 
 
 def _request(path: Path, file_type: str, limits: ParseLimits, chunk_chars: int = 0, overlap_chars: int = 0) -> Request:
@@ -86,8 +86,11 @@ def _request(path: Path, file_type: str, limits: ParseLimits, chunk_chars: int =
     return Request(str(path.absolute()), file_type, **costs, chunk_chars=chunk_chars, overlap_chars=overlap_chars)
 
 
-async def _run(request: Request, limits: ParseLimits, receive: Callable[..., None]) -> None:
-    """Run the subprocess and hand each result line to `receive`; it is gone when this returns or raises."""
+async def _run(request: Request, limits: ParseLimits, receive: Callable[..., None]) -> list[Any]:
+    """Run the subprocess and hand each result line to `receive`; it is gone when this returns or raises.
+
+    Returns the values of the `end` line.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -117,6 +120,7 @@ async def _run(request: Request, limits: ParseLimits, receive: Callable[..., Non
         raise _death(process.returncode, log.result(), limits)
     if outcome[0] == "rejected":
         raise DocumentRejected(outcome[1], outcome[2])
+    return outcome[1:]
 
 
 async def _read(

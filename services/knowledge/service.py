@@ -5,7 +5,7 @@ import logging
 import unicodedata
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from services.knowledge.turns import Gate, Places
 from services.records.documents import DocumentRecords, NewDocument, NoRoom
 from services.records.tables import DocumentRecord, DocumentState, now
 from services.settings import KnowledgeSettings
+from services.text.cleaning import clean
 
 log = logging.getLogger(__name__)
 
@@ -509,13 +510,15 @@ class KnowledgeService:
             try:
                 if not await asyncio.to_thread(path.exists):
                     raise DocumentRejected("原文件不在了，请重新发一次。", str(path))  # noqa: TRY301
-                chunks = await self._building.run(document, path, admit, report)
+                parsed = await self._building.run(document, path, admit, report)
             except DocumentRejected as error:
                 log.warning("document %s was rejected: %s", document.id, error)
                 return await self._reject(document, error)
         space = self._building.embedding.fingerprint
         async with self._admitting:
-            published = await self._records.publish(document.collection, document.id, build_id, space, chunks)
+            published = await self._records.publish(
+                document.collection, document.id, build_id, space, len(parsed.chunks)
+            )
             if build := self._builds.get(document.id):
                 build.planned = 0
         self._run_later(self.purge())
@@ -523,7 +526,7 @@ class KnowledgeService:
             return _result(IngestStatus.REMOVED, document)
         if document.space not in ("", space):
             self._run_later(self._drop_unused_spaces(document.collection))
-        return _result(_ready_status(published), published)
+        return replace(_result(_ready_status(published), published), hidden_text=parsed.hidden_text)
 
     async def _reject(self, document: DocumentRecord, error: DocumentRejected) -> IngestResult:
         if document.state == DocumentState.PENDING:
@@ -582,9 +585,8 @@ def _gap(documents: int, words: int, vectors: int, beyond_repair: int) -> IndexG
 
 
 def clean_name(name: str) -> str:
-    """A file name fit to be shown and compared: one line, NFC, no folders, no control characters."""
-    text = unicodedata.normalize("NFC", name.encode("utf-8", "ignore").decode())
-    text = text.replace("\\", "/").rsplit("/", 1)[-1]
+    """A file name fit to be shown and compared: one line, NFC, no folders, no control or invisible characters."""
+    text = clean(name).replace("\\", "/").rsplit("/", 1)[-1]
     text = "".join(" " if unicodedata.category(character)[0] in "CZ" else character for character in text)
     text = " ".join(text.split()) or "未命名"
     if len(text) <= _MAX_NAME_CHARS:

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import pairwise
 
-from services.characters import without_stacked_marks
+from services.text.cleaning import without_stacked_marks
 
 _NUMERAL = "一二两三四五六七八九十百千万亿"
 _UNIT = (

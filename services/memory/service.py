@@ -12,7 +12,6 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from services.budgets.charge import Charge, charged
 from services.errors import HistoryError, ModelBudgetSpent, ModelError, RecordsError
-from services.links import known_addresses, without_unknown_links
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
 from services.memory.history import TurnHistory, as_text, fenced
@@ -20,6 +19,7 @@ from services.records.conversations import ConversationRecords, Source
 from services.records.tables import HistoryRecord, TurnState
 from services.session import chat_of
 from services.settings import MemorySettings
+from services.text.links import known_addresses, without_unknown_links
 
 log = logging.getLogger(__name__)
 

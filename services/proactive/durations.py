@@ -5,7 +5,7 @@ import re
 import unicodedata
 from datetime import timedelta
 
-from services.numerals import DIGITS, SCALES, numeral_value
+from services.text.numerals import DIGITS, SCALES, numeral_value
 
 LONGEST_QUIET = timedelta(days=7)
 

@@ -5,13 +5,13 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from services.characters import without_stacked_marks
 from services.index.tokens import matched_terms, normalise, query_terms
 from services.proactive.models import GroupMessage
 from services.records.groups import UnaskedAnswer
 from services.retrieval.models import Question, Reference
 from services.retrieval.query import build_query
 from services.retrieval.wording import content_terms
+from services.text.cleaning import without_stacked_marks
 
 HOUR = timedelta(hours=1)
 SAME_FOR = timedelta(days=1)

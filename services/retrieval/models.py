@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from services.index.models import Hit
+from services.text.cleaning import clean
 
 
 class RetrievalStatus(StrEnum):
@@ -37,11 +38,21 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person wrote, the message they replied to, if any, and their previous question in this conversation."""
+    r"""What a person wrote, the message they replied to, if any, and their previous question in this conversation.
+
+    All three are cleaned here, before any of them reaches a search, a prompt or the log.
+
+    >>> Question("熄灯\u202e几点？\U000e0041").text
+    '熄灯几点？'
+    """
 
     text: str
     quoted: str = ""
     previous: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("text", "quoted", "previous"):
+            object.__setattr__(self, name, clean(getattr(self, name)))
 
     @property
     def shown(self) -> str:

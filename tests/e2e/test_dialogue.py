@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import time
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import Mode, ModelServer
 from tests.e2e.observed_client import DIALECTS, LLONEBOT, NAPCAT, Dialect, Sent
-from tests.samples import documents
+from tests.samples import documents, hidden
 
 GROUP, ASKER, ADMIN = 777, 10002, 10009
 NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
@@ -136,6 +137,28 @@ async def test_text_stays_text(
     assert [segment["type"] for segment in receipt.segments] == ["text"]
     await client.group_message(GROUP, ASKER, [{"type": "text", "data": {"text": "\ud800坏字 \u0000住宿"}}], at_bot=True)
     await client.wait_sent("CQ:at")
+
+
+async def test_text_that_nobody_sees_reaches_no_prompt(
+    bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer, tmp_path: Path
+) -> None:
+    bot = await bot_factory()
+    client = await client_factory(bot)
+    content = hidden.DOCX_HIDDEN["vanish"](tmp_path / "a.docx", "canary in the file").read_bytes()
+    await client.upload_group_file(GROUP, ASKER, f"notes{hidden.tagged('canary in the name')}.docx", content)
+    receipt = await client.wait_sent("已入库", timeout=20)
+    assert receipt.text.startswith("「notes.docx」已入库，1 块，")
+    assert receipt.text.endswith("；文件里有看不见的文字，没有收。")
+    quoted = await client.group_message(GROUP, ASKER, f"notes{hidden.tagged('canary in a quoted message')}")
+    asked = await client.group_message(
+        GROUP, ASKER, f"which line does everybody read?{hidden.tagged('canary')}\u3164", at_bot=True, reply_to=quoted
+    )
+    await client.wait_sent(lambda sent: sent.reply_id == asked)
+    assert hidden.ORDINARY in model_server.prompts()[-1]
+    for request in model_server.requests:
+        sent = json.dumps(request.body, ensure_ascii=False)
+        assert "canary" not in sent
+        assert not any(0xE0000 <= ord(character) < 0xE1000 for character in sent)
 
 
 async def test_written_answer_cites_what_it_used(

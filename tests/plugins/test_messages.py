@@ -113,6 +113,13 @@ def test_sentences_of_ours_are_no_markdown() -> None:
     assert answer_text(Answer(AnswerKind.FAILED, "摘录", notice=sentence)).startswith(sentence)
 
 
+def test_receipts_say_that_hidden_text_was_left_out() -> None:
+    for status in (IngestStatus.INDEXED, IngestStatus.UPDATED):
+        plain = ingest_text(IngestResult(status, "甲.docx", 1, 2, 3, 4, 5.0))
+        told = ingest_text(IngestResult(status, "甲.docx", 1, 2, 3, 4, 5.0, hidden_text=True))
+        assert told == plain.removesuffix("。") + "；文件里有看不见的文字，没有收。"
+
+
 def test_subcommands() -> None:
     assert split_subcommand("", WORDS) == (Action.KB_STATUS, "")
     assert split_subcommand("STATUS", WORDS) == (Action.KB_STATUS, "")

@@ -13,14 +13,14 @@ from services.answering.figures import figures, stated_figures
 from services.answering.plain_text import plain_text
 from services.answering.written import review
 from services.errors import ServiceError
-from services.knowledge.cleaning import clean
-from services.links import known_addresses, without_unknown_links
 from services.memory.service import complete_summary
 from services.proactive.durations import parse_duration
 from services.rag import Draft
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.query import build_query
 from services.retrieval.wording import asks_people, asks_something, follows_up
+from services.text.cleaning import clean
+from services.text.links import known_addresses, without_unknown_links
 
 PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元，见 ERR-4032。", 0.9)
 FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE, PASSAGE), chunk_count=9)

@@ -1,5 +1,7 @@
 """Document loaders: a format is one function from a path to sections, and one line in LOADERS.
 
+A loader yields what a person sees who opens the file, and notes in `Omissions` when it leaves out other text.
+
 Loaders are CPU-bound and meet hostile files: they run only in the parse subprocess (`services.knowledge.parsing`).
 A loader raises DocumentRejected where it knows the reason; anything else it raises counts as a damaged file.
 """
@@ -9,9 +11,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from services.knowledge.models import Section
+from services.knowledge.models import Omissions, Section
 
-Loader = Callable[[Path], Iterable[Section]]
+Loader = Callable[[Path, Omissions], Iterable[Section]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from pathlib import Path
 from statistics import mode
 
 from services.knowledge.loaders.decoding import decode
-from services.knowledge.loaders.outline import table_sections
-from services.knowledge.models import Section
+from services.knowledge.loaders.tables import table_sections
+from services.knowledge.models import Omissions, Section
 
 DELIMITERS = ",\t;|"
 _SAMPLE_ROWS = 50
 
 
-def load(path: Path) -> Iterator[Section]:
+def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
     """One table; a file with a single column is plain text."""
     text = decode(path.read_bytes())
     # A cell longer than the reader's default of 128 KiB is unusual, not wrong.

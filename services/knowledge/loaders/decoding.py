@@ -19,15 +19,18 @@ _PLAUSIBLE_SHARE = 0.85
 _DAMAGED_SHARE = 0.02
 _CONTROL_SHARE = 0.02
 _FEW_CONTROLS = 4
+_ASCII_PAIRS_SHARE = 0.6
+_PLAUSIBLE_IN_BIG5 = 0.95
 _REPLACEMENT = "\ufffd"
 
 
 def decode(data: bytes) -> str:
     """The text of a file in UTF-8, UTF-16, UTF-32 or GB18030 (which contains GBK and GB2312).
 
-    A byte order mark decides; else NUL bytes mean UTF-16; else UTF-8 where it fits, else GB18030. A few damaged or
-    cut-off characters (2 %) are shown as U+FFFD instead of changing the encoding of the whole file. Raises
-    DocumentRejected (not text) for binary data. Big5 is not recognised: short Big5 texts are also valid GB18030.
+    A byte order mark decides; else NUL bytes mean UTF-16, where they stand as it writes them; else UTF-8 where it
+    fits, else GB18030. A few damaged or cut-off characters (2 %) are shown as U+FFFD instead of changing the encoding
+    of the whole file. Raises DocumentRejected (not text) for binary data. Big5 is recognised where its bytes make rare
+    characters of GB18030, which a short text need not.
     """
     if not data:
         return ""
@@ -43,12 +46,15 @@ def _decode(data: bytes) -> str:
         if data.startswith(mark):
             return _mostly_valid(data[len(mark) :], encoding)
     if b"\0" in data:
+        if not _has_nuls_of_utf16(data):
+            raise rejected(Rejection.NOT_TEXT, "NUL bytes")
         return _utf16_without_mark(data, _PLAUSIBLE_SHARE)
     for encoding in ("utf-8", "gb18030"):
         try:
-            return data.decode(encoding)
+            text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
+        return (_as_big5(data, text) or text) if encoding == "gb18030" else text
     for encoding in ("utf-8", "gb18030"):
         text = data.decode(encoding, errors="replace")
         damaged = text.count(_REPLACEMENT)
@@ -56,6 +62,30 @@ def _decode(data: bytes) -> str:
         if damaged <= max(1, _DAMAGED_SHARE * sum(character > "\x7f" for character in text)) and _plausible(text) > 0.5:
             return text
     return _utf16_without_mark(data, 0.95)
+
+
+def _has_nuls_of_utf16(data: bytes) -> bool:
+    """Return whether NULs stand as in UTF-16: in one of two bytes, which are characters together.
+
+    In ASCII text that some NULs are strewn in, nearly all other pairs of bytes are ASCII; of Chinese in UTF-16 a
+    quarter are.
+    """
+    pairs = list(zip(data[0 : 2 * _SAMPLE_CHARS : 2], data[1 : 2 * _SAMPLE_CHARS : 2], strict=False))
+    whole = [pair for pair in pairs if all(pair)]
+    empty = sum(not any(pair) for pair in pairs)
+    ascii_pairs = sum(all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in pair) for pair in whole)
+    return empty <= _CONTROL_SHARE * len(pairs) and ascii_pairs <= _ASCII_PAIRS_SHARE * len(whole)
+
+
+def _as_big5(data: bytes, as_gb18030: str) -> str:
+    """Return the text in Big5 where it is made of common characters and that in GB18030 is not, else ""."""
+    if _plausible(as_gb18030) >= _PLAUSIBLE_SHARE:
+        return ""
+    try:
+        text = data.decode("big5hkscs")
+    except UnicodeDecodeError:
+        return ""
+    return text if _plausible(text) >= _PLAUSIBLE_IN_BIG5 else ""
 
 
 def _mostly_valid(data: bytes, encoding: str) -> str:

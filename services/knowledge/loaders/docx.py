@@ -1,4 +1,7 @@
-"""Word documents: paragraphs, lists and tables in order, headings from styles, text boxes and notes."""
+"""Word documents: paragraphs, lists and tables in order, headings from styles, text boxes and notes.
+
+Comments, headers and footers are not read.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,8 +14,9 @@ from docx.oxml.parser import parse_xml
 from docx.oxml.xmlchemy import BaseOxmlElement
 
 from services.knowledge.loaders.docx_numbering import Numbering, numbering_of, paragraph_level
+from services.knowledge.loaders.docx_visibility import Visibility
 from services.knowledge.loaders.outline import Outline
-from services.knowledge.models import Section
+from services.knowledge.models import Omissions, Section
 
 _W_P, _W_TBL, _W_TR, _W_TC = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
 # Elements that only wrap others: content controls, tracked insertions, custom XML, hyperlinks.
@@ -26,8 +30,18 @@ _CHARACTERS = {
 }
 _TEXT_BOX = qn("w:txbxContent")
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-# Formatting, deleted text, the pinyin over a word, and the second rendering of a drawing for old programs.
-_SKIPPED = {qn("w:pPr"), qn("w:rPr"), qn("w:del"), qn("w:moveFrom"), qn("w:rt"), f"{_MC}Fallback"}
+_CHOICE, _FALLBACK = f"{_MC}Choice", f"{_MC}Fallback"
+# Word itself shows what is written for the namespaces of its own later versions.
+_UNDERSTOOD = "http://schemas.microsoft.com/office/"
+_DELETED = {qn("w:del"), qn("w:moveFrom")}
+_RUNS = {qn("w:r"), qn("m:r")}
+_DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
+# Formatting, deleted text, and the pinyin over a word.
+_SKIPPED = {qn("w:pPr"), qn("w:rPr"), qn("w:rt"), *_DELETED}
+# Word itself allows 63 columns.
+_MOST_COLUMNS = 63
+# A value that spans rows, such as a lesson of two hours, holds for each of them. Longer ones are passages.
+_REPEATED_CHARS = 40
 _HEADING_STYLE = re.compile(r"(?:heading|标题)\s*([1-9])\b", re.IGNORECASE)
 _CONTENTS_STYLE = re.compile(r"(?:toc|目录)\s*(?:heading|标题|[1-9])\b", re.IGNORECASE)
 _CONTENTS = 0
@@ -35,10 +49,12 @@ _TITLE_STYLES = {"title", "标题"}
 _NOTE_PARTS = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 
 
-def load(path: Path) -> Iterator[Section]:
+def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     """Sections by heading styles (Heading 1, 标题 1) or outline levels; the generated table of contents is left out."""
     document = docx.Document(str(path))
-    reader = _Reader(_style_levels(document.styles.element), numbering_of(document))
+    styles = document.styles.element
+    visibility = Visibility(styles, document.element)
+    reader = _Reader(_style_levels(styles), numbering_of(document), visibility, omissions)
     outline = reader.outline
     yield from reader.blocks(document.element.body)
     for relationship in document.part.rels.values():
@@ -46,7 +62,7 @@ def load(path: Path) -> Iterator[Section]:
             notes = parse_xml(relationship.target_part.blob)
             # The first two notes are the separator lines, which have a type.
             for note in notes:
-                if note.get(qn("w:type")) is None and (text := _text_of(note)):
+                if note.get(qn("w:type")) is None and (text := reader.text_of(note)):
                     outline.line(f"注：{text}")
     yield from outline.close()
 
@@ -54,10 +70,14 @@ def load(path: Path) -> Iterator[Section]:
 class _Reader:
     """Walks the body; holds the outline, the style table and the list counters."""
 
-    def __init__(self, levels: dict[str, int], numbering: Numbering) -> None:
+    def __init__(
+        self, levels: dict[str, int], numbering: Numbering, visibility: Visibility, omissions: Omissions
+    ) -> None:
         self.outline = Outline()
         self._levels = levels
         self._numbering = numbering
+        self._visibility = visibility
+        self._omissions = omissions
 
     def blocks(self, parent: BaseOxmlElement) -> Iterator[Section]:
         """The sections of the paragraphs and tables under an element, in order."""
@@ -75,7 +95,7 @@ class _Reader:
         level = paragraph_level(paragraph) or self._levels.get(style_id)
         if level == _CONTENTS:
             return
-        text = _text_of(paragraph)
+        text = self.text_of(paragraph)
         if text:
             text = self._numbering.label(paragraph, style_id) + text
         if level is not None and text:
@@ -83,25 +103,66 @@ class _Reader:
         elif text:
             yield from self.outline.prose(text)
         for box in paragraph.iter(_TEXT_BOX):
-            if not any(ancestor.tag in _SKIPPED for ancestor in box.iterancestors()):
-                yield from self.blocks(box)
+            if not any(_is_left_out(ancestor) for ancestor in box.iterancestors()):
+                if self._shows_box(box):
+                    yield from self.blocks(box)
+                else:
+                    self._omissions.hidden_text |= _has_text(box)
+
+    def _shows_box(self, box: BaseOxmlElement) -> bool:
+        """Whether the drawing of a text box is shown, and the run that it is anchored in."""
+        for ancestor in box.iterancestors():
+            if ancestor.tag in _RUNS and not self._visibility.shows(ancestor):
+                return False
+            drawn = ancestor.find(_DRAWN)
+            if drawn is not None and drawn.get("hidden") in ("1", "true"):
+                return False
+        return True
 
     def _rows(self, table: BaseOxmlElement) -> list[list[str]]:
-        return [[text for cell in _nested(row, _W_TC) for text in self._cell(cell)] for row in _nested(table, _W_TR)]
+        """The texts of a table, each in its column of the grid."""
+        rows: list[list[str]] = []
+        # Column to the text of a merged cell that comes down from above.
+        merged: dict[int, str] = {}
+        for row in _nested(table, _W_TR):
+            if not self._visibility.shows_row(row):
+                self._omissions.hidden_text |= _has_text(row)
+                continue
+            skipped = row.find(f"{qn('w:trPr')}/{qn('w:gridBefore')}")
+            texts = [""] * (_span(skipped) if skipped is not None else 0)
+            for cell in _nested(row, _W_TC):
+                column = len(texts)
+                merge = cell.find(f"{qn('w:tcPr')}/{qn('w:vMerge')}")
+                if merge is not None and merge.get(qn("w:val")) != "restart":
+                    self._omissions.hidden_text |= _has_text(cell)
+                    text = merged.get(column, "")
+                else:
+                    lines = [self.text_of(paragraph) for paragraph in _paragraphs(cell)]
+                    text = " ".join(line for line in lines if line)
+                    merged[column] = text if merge is not None and len(text) <= _REPEATED_CHARS else ""
+                grid = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
+                texts += [text, *[""] * ((_span(grid) if grid is not None else 1) - 1)]
+            rows.append(texts)
+        return rows
 
-    def _cell(self, cell: BaseOxmlElement) -> list[str]:
-        """The text of a cell, and an empty one for each further column it spans."""
-        properties = cell.find(qn("w:tcPr"))
-        span = 1
-        if properties is not None:
-            merge = properties.find(qn("w:vMerge"))
-            if merge is not None and merge.get(qn("w:val")) != "restart":
-                return [""]
-            grid = properties.find(qn("w:gridSpan"))
-            # Word itself allows 63 columns.
-            span = min(63, int(grid.get(qn("w:val"), "1"))) if grid is not None else 1
-        lines = [_text_of(paragraph) for paragraph in _paragraphs(cell)]
-        return [" ".join(line for line in lines if line), *[""] * (span - 1)]
+    def text_of(self, element: BaseOxmlElement) -> str:
+        """The text that a reader sees in a paragraph, without the text boxes anchored in it."""
+        parts: list[str] = []
+        # A stack, not recursion: depth is the file's choice.
+        stack = list(reversed(element))
+        while stack:
+            node = stack.pop()
+            if node.tag in _TEXT:
+                parts.append(node.text or "")
+            elif node.tag in _CHARACTERS:
+                parts.append(_CHARACTERS[node.tag])
+            elif _is_left_out(node):
+                self._omissions.hidden_text |= node.tag in _DELETED and _has_text(node)
+            elif node.tag in _RUNS and not self._visibility.shows(node):
+                self._omissions.hidden_text |= _has_text(node)
+            elif node.tag != _TEXT_BOX:
+                stack.extend(reversed(node))
+        return "".join(parts).strip()
 
 
 def _nested(parent: BaseOxmlElement, tag: str) -> Iterator[BaseOxmlElement]:
@@ -120,23 +181,32 @@ def _paragraphs(cell: BaseOxmlElement) -> Iterator[BaseOxmlElement]:
         node = stack.pop()
         if node.tag == _W_P:
             yield node
-        stack.extend(child for child in reversed(node) if child.tag not in _SKIPPED)
+        stack.extend(child for child in reversed(node) if not _is_left_out(child))
 
 
-def _text_of(element: BaseOxmlElement) -> str:
-    """The text that a reader sees in a paragraph, without the text boxes anchored in it."""
-    parts: list[str] = []
-    # A stack, not recursion: depth is the file's choice.
-    stack = list(reversed(element))
-    while stack:
-        node = stack.pop()
-        if node.tag in _TEXT:
-            parts.append(node.text or "")
-        elif node.tag in _CHARACTERS:
-            parts.append(_CHARACTERS[node.tag])
-        elif node.tag not in _SKIPPED and node.tag != _TEXT_BOX:
-            stack.extend(reversed(node))
-    return "".join(parts).strip()
+def _is_left_out(element: BaseOxmlElement) -> bool:
+    """Whether an element is not drawn: formatting, deleted text, all but one of several alternatives."""
+    if element.tag in (_CHOICE, _FALLBACK):
+        return element is not _shown_alternative(element.getparent())
+    return element.tag in _SKIPPED
+
+
+def _shown_alternative(alternatives: BaseOxmlElement) -> BaseOxmlElement | None:
+    """The first choice whose namespaces Word understands, else what is there for programs that understand none."""
+    for choice in alternatives.iterchildren(_CHOICE):
+        if all(choice.nsmap.get(name, "").startswith(_UNDERSTOOD) for name in choice.get("Requires", "").split()):
+            return choice
+    return alternatives.find(_FALLBACK)
+
+
+def _has_text(element: BaseOxmlElement) -> bool:
+    return any((node.text or "").strip() for node in element.iter(*_TEXT, qn("w:delText")))
+
+
+def _span(element: BaseOxmlElement) -> int:
+    """The number of columns that gridSpan or gridBefore names."""
+    value = element.get(qn("w:val"), "1")
+    return min(_MOST_COLUMNS, int(value)) if value.isascii() and value.isdigit() else 1
 
 
 def _style_levels(styles: BaseOxmlElement) -> dict[str, int]:

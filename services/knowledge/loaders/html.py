@@ -7,8 +7,10 @@ from pathlib import Path
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from services.knowledge.loaders.decoding import decode
+from services.knowledge.loaders.html_visibility import remove_invisible
 from services.knowledge.loaders.outline import Outline
-from services.knowledge.models import Section
+from services.knowledge.loaders.tables import Cell, laid_out
+from services.knowledge.models import Omissions, Section
 
 _DROPPED = {
     "script", "style", "nav", "noscript", "template", "svg", "iframe", "object", "canvas", "head",
@@ -27,9 +29,10 @@ _PRESCAN_BYTES = 4096
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 
 
-def load(path: Path) -> Iterator[Section]:
+def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     """Sections by h1 to h6; the page's title is the top heading where there is no h1."""
     tree = LexborHTMLParser(decode_html(path.read_bytes()))
+    omissions.hidden_text |= remove_invisible(tree)
     outline = Outline()
     title = tree.css_first("title")
     if title is not None and tree.css_first("h1") is None:
@@ -71,7 +74,7 @@ def _walk(root: LexborNode, outline: Outline) -> Iterator[Section]:
         tag = node.tag or ""
         if tag == "-text":
             line.append(node.text(deep=False))
-        elif tag in _DROPPED or tag in _DROPPED_INLINE or (tag != "body" and "hidden" in node.attributes):
+        elif tag in _DROPPED or tag in _DROPPED_INLINE:
             continue
         elif tag in _HEADINGS:
             end_line()
@@ -106,20 +109,21 @@ def _rows(table: LexborNode) -> list[list[str]]:
     """The cells of a data table; empty for a layout table (one column, or tables or headings inside)."""
     if table.css_first("table table, h1, h2, h3, h4, h5, h6") is not None:
         return []
-    rows = [
-        [text for cell in _children(row) if cell.tag in ("td", "th") for text in _spanned(cell)]
-        for row in table.css("tr")
-    ]
+    rows = laid_out([_cell(cell) for cell in _children(row) if cell.tag in ("td", "th")] for row in table.css("tr"))
     caption = table.css_first("caption")
     if caption is not None:
         rows.insert(0, [_flat_text(caption)])
     return rows if any(len(row) > 1 for row in rows) else []
 
 
-def _spanned(cell: LexborNode) -> list[str]:
-    span = cell.attributes.get("colspan") or "1"
-    # The standard clamps colspan to 1000; a bomb would use all of it in every cell.
-    return [_flat_text(cell), *[""] * (min(100, int(span)) - 1 if span.isascii() and span.isdigit() else 0)]
+def _cell(cell: LexborNode) -> Cell:
+    return Cell(_flat_text(cell), _span(cell, "colspan"), _span(cell, "rowspan"))
+
+
+def _span(cell: LexborNode, name: str) -> int:
+    value = cell.attributes.get(name) or "1"
+    # The standard clamps both to limits of four and five digits.
+    return int(value[-5:]) if value.isascii() and value.isdigit() else 1
 
 
 def _flat_text(node: LexborNode) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from services.knowledge.loaders.decoding import decode
 from services.knowledge.loaders.outline import Outline
-from services.knowledge.models import Section
+from services.knowledge.models import Omissions, Section
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?!.*`)|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)(.*)")
@@ -16,7 +16,7 @@ _NOT_A_TITLE = re.compile(r"\s*([-*+>|]|\d+[.)]\s|$)")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def load(path: Path) -> Iterator[Section]:
+def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
     """Sections by ATX (`#`) and setext (underlined) headings, after CommonMark's rules for blocks."""
     lines = decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     outline = Outline()

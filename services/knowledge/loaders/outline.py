@@ -1,8 +1,9 @@
 """The path of headings while a document is read from top to bottom."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from services.knowledge.loaders.line_headings import line_heading
+from services.knowledge.loaders.tables import table_sections
 from services.knowledge.models import Section
 
 _MAX_TITLE_CHARS = 100
@@ -55,7 +56,7 @@ class Outline:
         if found is None or found.is_text:
             self.line(text)
 
-    def table(self, rows: list[list[str]]) -> Iterator[Section]:
+    def table(self, rows: Iterable[Sequence[str]]) -> Iterator[Section]:
         """Add a table under the current heading; rows are lists of cells, the first is the header."""
         sections = list(table_sections(rows, self._page, self._titles()))
         if sections:
@@ -83,28 +84,3 @@ class Outline:
             yield Section(text, self._page, self._titles(), complete=self._complete)
         elif self._bare and not keep_bare:
             yield Section(self._path[-1][1], self._page, self._titles())
-
-
-def table_sections(rows: list[list[str]], page: int | None = None, heading: tuple[str, ...] = ()) -> Iterator[Section]:
-    """The sections of a table: its captions as text, then the table with its first row as header.
-
-    Rows that hold a single cell above a wider header are captions (a merged title row). Empty rows and columns at the
-    end are dropped; line breaks inside a cell become spaces.
-    """
-    filled = [cells for row in rows if any(cells := [" ".join(cell.split()) for cell in row])]
-    width = max((sum(map(bool, row)) for row in filled), default=0)
-    start = 0
-    while start < len(filled) and sum(map(bool, filled[start])) == 1 < width:
-        start += 1
-    captions, body = filled[:start], filled[start:]
-    if len(body) < 2:
-        captions, body = filled, []
-    if captions:
-        yield Section("\n".join(map(_join, captions)), page, heading)
-    if body:
-        yield Section("\n".join(map(_join, body[1:])), page, heading, table=True, header=_join(body[0]))
-
-
-def _join(row: list[str]) -> str:
-    last = max((index for index, cell in enumerate(row) if cell), default=-1)
-    return " | ".join(row[: last + 1])

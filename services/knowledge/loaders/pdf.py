@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unicodedata import normalize
 
-from pypdf import PasswordType, PdfReader
+from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
 from pypdf.generic import Destination
 
 from services.knowledge.loaders.outline import Outline
 from services.knowledge.loaders.pdf_lines import full_width, glue, joined
-from services.knowledge.models import Section
+from services.knowledge.loaders.pdf_visibility import PageInk, hidden_layers
+from services.knowledge.models import Omissions, Section
 from services.knowledge.rejections import Rejection, rejected
 
 _LOG = logging.getLogger(__name__)
@@ -34,21 +35,23 @@ _FIRST_SENTENCE = re.compile(r"[^。！？；]{0,300}?[。！？；][”’」�
 _MAX_BOOKMARKS = 5000
 
 
-def load(path: Path) -> Iterator[Section]:
+def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     """A section for each page, and for each bookmark whose title stands as a line on its page.
 
     Raises DocumentRejected for an encrypted file that an empty password does not open, a file without any text
-    (scanned), a damaged page, and streams past pypdf's limits. A file with some scanned pages is accepted.
+    (scanned), a damaged page, and streams past pypdf's limits. A file with some scanned pages is accepted. Text that
+    is drawn and not seen is left out.
     """
     try:
-        yield from _sections(PdfReader(path))
+        yield from _sections(PdfReader(path), omissions)
     except LimitReachedError as error:
         raise rejected(Rejection.ARCHIVE_BOMB, repr(error)) from error
 
 
-def _sections(reader: PdfReader) -> Iterator[Section]:
+def _sections(reader: PdfReader, omissions: Omissions) -> Iterator[Section]:
     _unlock(reader)
-    pages = without_running_heads([_lines(reader, index) for index in range(len(reader.pages))])
+    layers = hidden_layers(reader)
+    pages = without_running_heads([_lines(reader, index, layers, omissions) for index in range(len(reader.pages))])
     if not pages:
         raise rejected(Rejection.CORRUPT, "no pages")
     if not any(pages):
@@ -78,15 +81,25 @@ def _unlock(reader: PdfReader) -> None:
     raise rejected(Rejection.ENCRYPTED, detail)
 
 
-def _lines(reader: PdfReader, index: int) -> list[str]:
-    """The lines of a page that are not blank."""
+def _lines(reader: PdfReader, index: int, layers: frozenset[int], omissions: Omissions) -> list[str]:
+    """The lines of a page that are seen and not blank."""
     try:
-        text = reader.pages[index].extract_text()
+        page = reader.pages[index]
+        ink = PageInk(page, layers)
+        text = _extracted(page, ink)
+        if unseen := ink.unseen():
+            whole = len("".join(text.split()))
+            text = _extracted(page, PageInk(page, layers, unseen))
+            omissions.hidden_text |= len("".join(text.split())) < whole
     except (MemoryError, LimitReachedError):
         raise
     except Exception as error:  # pypdf lets any error of its parsers through
         raise rejected(Rejection.CORRUPT_PAGE, repr(error), page=index + 1) from error
     return [_respaced(line) for raw in text.translate(_LOOKALIKES).splitlines() if (line := raw.strip())]
+
+
+def _extracted(page: PageObject, ink: PageInk) -> str:
+    return page.extract_text(visitor_operand_before=ink.before, visitor_operand_after=ink.after)
 
 
 def _respaced(line: str) -> str:

@@ -1,62 +1,71 @@
 """PowerPoint presentations: one slide is one page."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pptx
 from pptx.shapes.autoshape import Shape
-from pptx.shapes.base import BaseShape
 from pptx.shapes.graphfrm import GraphicFrame
-from pptx.shapes.group import GroupShape
 from pptx.slide import Slide
+from pptx.table import Table
 
 from services.knowledge.loaders.outline import Outline
-from services.knowledge.models import Section
+from services.knowledge.loaders.pptx_visibility import SlideView
+from services.knowledge.loaders.tables import Cell, laid_out
+from services.knowledge.models import Omissions, Section
 
 
-def load(path: Path) -> Iterator[Section]:
-    """Sections of each slide: its title as heading, text and tables in drawing order, then the speaker's notes."""
-    for number, slide in enumerate(pptx.Presentation(str(path)).slides, start=1):
-        yield from _sections(slide, number)
+def load(path: Path, omissions: Omissions) -> Iterator[Section]:
+    """Sections of each slide: its title as heading, text and tables in drawing order, then the speaker's notes.
+
+    Slides and shapes that are not shown are left out. Notes are not on the screen either, but everyone who opens the
+    file sees them below the slide.
+    """
+    presentation = pptx.Presentation(str(path))
+    width, height = presentation.slide_width or 0, presentation.slide_height or 0
+    for number, slide in enumerate(presentation.slides, start=1):
+        view = SlideView(slide, width, height)
+        if view.is_shown:
+            yield from _sections(slide, number, view)
+        omissions.hidden_text |= view.has_hidden_text
 
 
-def _sections(slide: Slide, number: int) -> Iterator[Section]:
+def _sections(slide: Slide, number: int, view: SlideView) -> Iterator[Section]:
     outline = Outline(page=number)
     title = slide.shapes.title
     title_id = None
-    if title is not None and title.text_frame.text.strip():
+    if title is not None and view.shows(title) and (text := view.text_of(title)):
         title_id = title.shape_id
-        yield from outline.heading(1, title.text_frame.text)
-    for shape in _flat(slide.shapes):
+        yield from outline.heading(1, text)
+    for shape in view.shapes():
         if shape.shape_id == title_id:
             continue
         if isinstance(shape, GraphicFrame) and shape.has_table:
-            yield from outline.table([[cell.text_frame.text for cell in row.cells] for row in shape.table.rows])
+            yield from outline.table(_table_rows(shape.table, view))
         elif isinstance(shape, GraphicFrame) and shape.has_chart:
             yield from outline.table(_chart_rows(shape))
-        elif text := _text_of(shape):
+        elif isinstance(shape, Shape) and (text := view.text_of(shape)):
             outline.line(text)
     notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-    if notes is not None and notes.text.strip():
-        outline.line(f"备注：{notes.text.strip()}")
+    if notes is not None and (text := view.text_of_notes(notes)):
+        outline.line(f"备注：{text}")
     yield from outline.close()
 
 
-def _flat(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:
-    """Shapes in drawing order, those of groups in their group's place."""
-    for shape in shapes:
-        if isinstance(shape, GroupShape):
-            yield from _flat(shape.shapes)
-        else:
-            yield shape
-
-
-def _text_of(shape: BaseShape) -> str:
-    """The text of a shape, one paragraph a line; a paragraph's own line breaks (vertical tabs) become spaces."""
-    if not isinstance(shape, Shape):
-        return ""
-    paragraphs = (paragraph.text.replace("\v", " ").strip() for paragraph in shape.text_frame.paragraphs)
-    return "\n".join(paragraph for paragraph in paragraphs if paragraph)
+def _table_rows(table: Table, view: SlideView) -> list[list[str]]:
+    """The texts of a table in their columns; what stands in cells that others cover is not shown."""
+    rows: list[list[Cell]] = []
+    for row in table.rows:
+        cells: list[Cell] = []
+        for cell in row.cells:
+            if cell.is_spanned:
+                view.hide(cell.text_frame.text)
+            elif cell.is_merge_origin:
+                cells.append(Cell(view.text_of_cell(cell), cell.span_width, cell.span_height))
+            else:
+                cells.append(Cell(view.text_of_cell(cell)))
+        rows.append(cells)
+    return laid_out(rows)
 
 
 def _chart_rows(frame: GraphicFrame) -> list[list[str]]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from services.knowledge.loaders.decoding import decode
 from services.knowledge.loaders.outline import Outline
-from services.knowledge.models import Section
+from services.knowledge.models import Omissions, Section
 
 _TITLE_LEVEL, _TITLE_CHARS = 10, 40
 
 
-def load(path: Path) -> Iterator[Section]:
+def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
     """The sections of a file; see `sections_of`."""
     return sections_of(decode(path.read_bytes()))
 

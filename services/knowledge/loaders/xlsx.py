@@ -4,35 +4,132 @@ import datetime as dt
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
-import openpyxl
+from openpyxl.cell.cell import Cell, MergedCell
+from openpyxl.cell.read_only import EmptyCell, ReadOnlyCell
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.colors import Color
+from openpyxl.styles.fills import PatternFill
+from openpyxl.worksheet.worksheet import Worksheet
 
-from services.knowledge.loaders.outline import table_sections
-from services.knowledge.models import Section
+from services.knowledge.loaders.colours import WHITE, Colour, blends, from_hex
+from services.knowledge.loaders.tables import sparse_table_sections
+from services.knowledge.loaders.xlsx_layout import MergedRows, SheetLayout, read_layout
+from services.knowledge.models import Omissions, Section
 
 _PERCENT = re.compile(r"^0(?:\.(0+))?%$")
 _VISIBLE = "visible"
+# The limit of Excel; a file may claim more.
+_MOST_ROWS = 1_048_576
+_LEAST_POINTS = 1.0
+# Windows' colours 64 and 65 of the indexed palette: what is drawn, and what is behind it.
+_INDEXED = {0: (0, 0, 0), 1: WHITE, 8: (0, 0, 0), 9: WHITE, 64: (0, 0, 0), 65: WHITE}
+_THEME = {0: WHITE, 1: (0, 0, 0)}
+
+_Cell = Cell | MergedCell | ReadOnlyCell | EmptyCell
 
 
-def load(path: Path) -> Iterator[Section]:
+def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     """A table for each visible sheet, with the sheet's name as heading and its number among all sheets as page.
 
     Cells show the values that Excel stored, not formulas; a formula that no program has computed yet is empty. Hidden
-    sheets are left out: their author did not mean them to be read.
+    sheets, rows, columns and cells are left out: their author did not mean them to be read.
     """
     # From a path, openpyxl would look at the extension, and stored files have none.
     with path.open("rb") as file:
-        workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        for number, name in enumerate(workbook.sheetnames, start=1):
-            sheet = workbook[name]
+        reader = ExcelReader(file, read_only=True, data_only=True)
+        reader.read()
+        parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
+        for number, name in enumerate(reader.wb.sheetnames, start=1):
+            sheet = reader.wb[name]
             # A chart sheet has no cells.
-            if not hasattr(sheet, "iter_rows") or sheet.sheet_state != _VISIBLE:
+            if not hasattr(sheet, "iter_rows"):
                 continue
             # Programs write wrong dimensions, from one cell to the full grid; openpyxl would trust them.
             sheet.reset_dimensions()
-            rows = ([shown(cell.value, cell.number_format) for cell in row] for row in sheet.iter_rows())
-            yield from table_sections([row for row in rows if any(row)], number, (name,))
-        workbook.close()
+            if sheet.sheet_state == _VISIBLE:
+                rows = _rows(sheet, _layout(reader.archive, parts[name]), omissions)
+                yield from sparse_table_sections(rows, number, (name,))
+            elif not omissions.hidden_text:
+                omissions.hidden_text = any(cell.value is not None for row in _cells(sheet) for cell in row)
+        reader.wb.close()
+
+
+def _layout(archive: ZipFile, part: str) -> SheetLayout:
+    with archive.open(part) as source:
+        return read_layout(source)
+
+
+def _cells(sheet: Worksheet) -> Iterator[tuple[_Cell, ...]]:
+    return sheet.iter_rows(max_row=_MOST_ROWS)
+
+
+def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterator[dict[int, str]]:
+    """Yield what each row shows, by column; a value in merged cells stands in the first column of each row."""
+    merged = MergedRows(layout.merges)
+    for number, cells in enumerate(_cells(sheet), start=1):
+        merged.enter(number)
+        row: dict[int, str] = {}
+        for column, cell in enumerate(cells, start=1):
+            if cell.value is None or not (text := shown(cell.value, cell.number_format)):
+                continue
+            merge = merged.at(column)
+            is_covered = merge is not None and (merge.first_row, merge.first_column) != (number, column)
+            if is_covered or layout.hides_column(column) or number in layout.hidden_rows or not _is_drawn(cell):
+                # A zero that its format leaves out says nothing.
+                omissions.hidden_text |= cell.value != 0
+                continue
+            if merge is not None:
+                merge.text = text
+            row[column] = text
+        if row:
+            yield {**merged.repeated(number), **row}
+
+
+def _is_drawn(cell: _Cell) -> bool:
+    """Whether a cell's format shows its value, in a colour that is not its background's and a size to be read."""
+    if isinstance(cell, EmptyCell) or _is_blanked(cell.value, cell.number_format):
+        return False
+    font, fill = cell.font, cell.fill
+    if font.sz is not None and font.sz <= _LEAST_POINTS:
+        return False
+    colour = _colour(font.color)
+    if colour is None:
+        return True
+    background: Colour | None = WHITE
+    if not isinstance(fill, PatternFill):
+        background = None
+    elif fill.fill_type is not None:
+        background = _colour(fill.fgColor) if fill.fill_type == "solid" else None
+    return background is None or not blends(colour, background)
+
+
+def _colour(colour: Color | None) -> Colour | None:
+    """The colour where it is known: given in full, or black or white of the theme."""
+    if colour is None:
+        return None
+    if colour.type == "rgb":
+        return from_hex(str(colour.rgb)[-6:])
+    if colour.type == "theme" and not colour.tint:
+        return _THEME.get(colour.theme)
+    return _INDEXED.get(colour.indexed) if colour.type == "indexed" else None
+
+
+def _is_blanked(value: object, number_format: str) -> bool:
+    """Whether the section of a number format that is for this value is empty, as all are in `;;;`.
+
+    ECMA-376 part 1, 18.8.31: sections for positive numbers, negative numbers, zero and text.
+    """
+    sections = number_format.split(";")
+    if isinstance(value, str):
+        return len(sections) > 3 and not sections[3].strip()
+    if len(sections) < 2 or isinstance(value, bool):
+        return False
+    place = 0
+    if isinstance(value, int | float):
+        place = 1 if value < 0 else 2 if value == 0 and len(sections) > 2 else 0
+    return not sections[place].strip()
 
 
 def shown(value: object, number_format: str | None = None) -> str:

@@ -7,9 +7,9 @@ import pytest
 from services.answering.models import Answer, AnswerKind
 from services.answering.written import GENERAL_LABEL, UNCITED, review, says_nothing
 from services.errors import ModelError, RerankError
-from services.links import REMARK
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
+from services.text.links import REMARK
 
 PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元。", 0.9, "b1", 2, 3)
 FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE,), chunk_count=9)

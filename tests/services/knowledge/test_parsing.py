@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from services.errors import DocumentRejected
-from services.knowledge.cleaning import clean
-from services.knowledge.models import Chunk, Section
+from services.knowledge.models import Chunk, Passages, Section
 from services.knowledge.parsing import ParseLimits, parse, parse_and_split
 from services.knowledge.rejections import MESSAGES, Rejection
 from services.knowledge.splitter import split
-from tests.samples import documents
+from services.text.cleaning import clean
+from tests.samples import documents, hidden
 
 LIMITS = ParseLimits(timeout_s=60)
 _ROOT = Path(__file__).resolve().parents[3]
@@ -44,7 +44,7 @@ async def test_sections_and_chunks_come_through(tmp_path: Path, file_type: str, 
     path = write(tmp_path / "7f3a")
     sections = await parse(path, file_type, LIMITS)
     assert sections
-    assert await parse_and_split(path, file_type, LIMITS, 60, 15) == split(sections, 60, 15)
+    assert (await parse_and_split(path, file_type, LIMITS, 60, 15)).chunks == split(sections, 60, 15)
 
 
 async def test_long_texts_come_through_in_pieces(tmp_path: Path) -> None:
@@ -54,7 +54,19 @@ async def test_long_texts_come_through_in_pieces(tmp_path: Path) -> None:
 
 async def test_text_is_clean(tmp_path: Path) -> None:
     path = documents.text_file(tmp_path / "a", "一\r\n二\u200b三\x07 e\u0301\u202e ①")
-    assert await parse_and_split(path, "txt", LIMITS, 50, 0) == [Chunk(0, "一\n二三 é ①")]
+    assert await parse_and_split(path, "txt", LIMITS, 50, 0) == Passages([Chunk(0, "一\n二三 é ①")])
+
+
+@pytest.mark.parametrize(
+    ("file_type", "write"),
+    [
+        ("docx", hidden.DOCX_HIDDEN["vanish"]),
+        ("txt", hidden.in_tags),
+    ],
+)
+async def test_hidden_text_is_left_out_and_told(tmp_path: Path, file_type: str, write: hidden.Writer) -> None:
+    parsed = await parse_and_split(write(tmp_path / "7f3a", "canary"), file_type, LIMITS, 100, 0)
+    assert parsed == Passages([Chunk(0, hidden.ORDINARY)], hidden_text=True)
 
 
 def test_cleaning_removes_what_no_reader_sees() -> None:

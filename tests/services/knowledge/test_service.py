@@ -26,6 +26,7 @@ from services.records.tables import now
 from services.settings import KnowledgeSettings
 from tests.fakes.embeddings import BigramEmbeddings, bigram_model
 from tests.fakes.index import MemoryIndex
+from tests.samples import hidden
 from tests.services.retrieval.library import Library
 
 GROUP, OTHER = "group_1", "group_2"
@@ -170,6 +171,16 @@ async def test_a_file_becomes_findable(world: World) -> None:
     assert (await knowledge.documents(GROUP, 1, 10))[1] == 1
     assert world.originals()[0].read_bytes() == TRAVEL.encode()
     await assert_whole(world, knowledge)
+
+
+async def test_the_outcome_says_that_hidden_text_was_left_out(world: World, tmp_path: Path) -> None:
+    knowledge = await world.open()
+    content = hidden.DOCX_HIDDEN["white"](tmp_path / "a.docx", "canary").read_bytes()
+    result = await world.ingest(knowledge, "制度.docx", content)
+    assert result.status is IngestStatus.INDEXED
+    assert result.hidden_text
+    assert await world.found("canary") == []
+    assert not (await world.ingest(knowledge, "通知.txt", "五一放假五天。")).hidden_text
 
 
 async def test_the_same_content_is_a_duplicate(world: World) -> None:
@@ -699,7 +710,8 @@ async def test_slow_downloads_of_one_chat_leave_places_for_another(world: World)
         ("报告 2024.pdf", "报告 2024.pdf"),
         ("../../etc/passwd", "passwd"),
         ("C:\\Users\\a\\表.xlsx", "表.xlsx"),
-        ("多行\n名\t字\x00.txt", "多行 名 字 .txt"),
+        ("多行\n名\t字\x00.txt", "多行 名 字.txt"),
+        (f"课表{hidden.tagged('ignore')}\u3164.txt", "课表.txt"),
         ("\u202etxt.exe", "txt.exe"),
         ("cafe\u0301.md", "caf\u00e9.md"),
         ("", "未命名"),

@@ -1,5 +1,6 @@
 """Each format's sample, read in this process."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,13 +15,13 @@ from services.knowledge.loaders.decoding import decode
 from services.knowledge.loaders.docx_numbering import written
 from services.knowledge.loaders.pdf_lines import full_width, joined
 from services.knowledge.loaders.xlsx import shown
-from services.knowledge.models import Section
+from services.knowledge.models import Omissions, Section
 from tests.samples import documents
 from tests.samples.documents import REGULATIONS
 
 
 def load(path: Path) -> list[Section]:
-    return list(LOADERS[path.suffix[1:]].loader()(path))
+    return list(LOADERS[path.suffix[1:]].loader()(path, Omissions()))
 
 
 def test_pdf_has_pages_headings_and_whole_sentences(tmp_path: Path) -> None:
@@ -274,11 +275,33 @@ def test_text_cut_inside_a_character_keeps_its_encoding(encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [bytes(range(256)) * 8, b"\x89PNG\r\n\x1a\n" + bytes(100), b"\x1b[0m\x01\x02\x03" * 30]
+    "data",
+    [
+        bytes(range(256)) * 8,
+        b"\x89PNG\r\n\x1a\n" + bytes(100),
+        b"\x1b[0m\x01\x02\x03" * 30,
+        b"abc\0",
+        b"abc\0def\0ghi\0",
+        b"abc\0" + b"hello world, this is text. " * 10,
+        documents.NOTICE.encode() + bytes(40),
+        random.Random(1).randbytes(5000),
+        bytes(random.Random(2).choices(range(1, 256), k=5000)),
+    ],
 )
 def test_binary_data_is_not_text(data: bytes) -> None:
     with pytest.raises(DocumentRejected, match="不是文本"):
         decode(data)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["hello world\n", "hello 世界 " * 9, "一、甲\n一、乙\n", "一一一\n"])
+def test_unmarked_utf16_is_recognised(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
+def test_big5_is_recognised() -> None:
+    text = "關於放假的通知，研究所放假五天，值班電話請見公告。"
+    assert decode(text.encode("big5")) == text
 
 
 @given(st.text(alphabet="研究所的一是在不了。，、\n abcXYZ019", min_size=1))

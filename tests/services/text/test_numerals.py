@@ -4,8 +4,8 @@ import doctest
 
 import pytest
 
-from services import numerals
-from services.numerals import numeral_value
+from services.text import numerals
+from services.text.numerals import numeral_value
 
 
 def test_examples_in_docstrings() -> None:

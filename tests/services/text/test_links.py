@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.links import REMARK, known_addresses, without_unknown_links
+from services.text.links import REMARK, known_addresses, without_unknown_links
 
 SOURCE = "文档在 https://Docs.Example.org/a/b?x=1 查看，官网 www.foo.com，内网 http://10.0.0.8:8080/wiki/首页。"
 

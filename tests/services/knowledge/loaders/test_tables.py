@@ -1,0 +1,207 @@
+"""Every value of a table stays in its column, whatever is empty or merged beside it."""
+
+from pathlib import Path
+
+import docx
+import pptx
+import pytest
+from docx.document import Document
+from docx.oxml.ns import qn
+from docx.oxml.parser import OxmlElement
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+from pptx.util import Inches
+
+from services.answering.sentence_model import table_heads
+from services.knowledge.loaders import LOADERS
+from services.knowledge.loaders.markdown import _cells  # pyright: ignore[reportPrivateUsage]
+from services.knowledge.loaders.tables import Cell, laid_out, sparse_table_sections, table_sections
+from services.knowledge.models import Omissions
+from services.knowledge.splitter import split
+
+HEAD = ("节次", "周一", "周二", "周三")
+LESSONS = (("第一节", "", "数学", "语文"), ("", "体育", "", "英语"), ("第三节", "", "", "美术"))
+
+
+def chunks(path: Path) -> list[str]:
+    """The texts of a file's chunks."""
+    return [chunk.text for chunk in split(LOADERS[path.suffix[1:]].loader()(path, Omissions()), 400, 60)]
+
+
+def lesson(text: str, row: str, day: str) -> str:
+    """What a table that a reader of Markdown takes apart has in a row under a head."""
+    head, *rows = [_cells(line) for line in text.split("\n")]
+    cells = next(cells for cells in rows if row in cells)
+    return dict(zip(head, [*cells, *[""] * len(head)], strict=False))[day]
+
+
+def write_csv(path: Path) -> None:
+    path.write_text("\n".join(",".join(row) for row in (HEAD, *LESSONS)), encoding="utf-8")
+
+
+def write_markdown(path: Path) -> None:
+    rows = ["| " + " | ".join(row) + " |" for row in (HEAD, ("--",) * 4, *LESSONS)]
+    path.write_text("\n".join(rows), encoding="utf-8")
+
+
+def write_html(path: Path) -> None:
+    rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in (HEAD, *LESSONS))
+    path.write_text(f"<meta charset=utf-8><table>{rows}</table>", encoding="utf-8")
+
+
+def write_docx(path: Path) -> None:
+    document = docx.Document()
+    fill_docx(document, (HEAD, *LESSONS))
+    document.save(str(path))
+
+
+def fill_docx(document: Document, rows: tuple[tuple[str, ...], ...]) -> None:
+    table = document.add_table(rows=len(rows), cols=4)
+    for row, texts in zip(table.rows, rows, strict=True):
+        for cell, text in zip(row.cells, texts, strict=True):
+            cell.text = text
+
+
+def write_pptx(path: Path) -> None:
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+    table = slide.shapes.add_table(4, 4, Inches(1), Inches(1), Inches(6), Inches(2)).table
+    for row, texts in enumerate((HEAD, *LESSONS)):
+        for column, text in enumerate(texts):
+            table.cell(row, column).text = text
+    presentation.save(str(path))
+
+
+def write_xlsx(path: Path) -> None:
+    workbook = Workbook()
+    for row in (HEAD, *LESSONS):
+        workbook.worksheets[0].append([text or None for text in row])
+    workbook.save(path)
+
+
+@pytest.mark.parametrize(
+    ("extension", "write"),
+    [
+        ("csv", write_csv), ("md", write_markdown), ("html", write_html), ("docx", write_docx), ("pptx", write_pptx),
+        ("xlsx", write_xlsx),
+    ],
+)  # fmt: skip
+def test_empty_cells_keep_their_place_in_every_format(tmp_path: Path, extension: str, write) -> None:  # pyright: ignore
+    path = tmp_path / f"a.{extension}"
+    write(path)
+    text = chunks(path)[-1]
+    assert lesson(text, "第一节", "周一") == ""
+    assert lesson(text, "第一节", "周二") == "数学"
+    assert lesson(text, "体育", "节次") == ""
+    assert lesson(text, "体育", "周一") == "体育"
+    assert lesson(text, "体育", "周三") == "英语"
+    assert lesson(text, "第三节", "周三") == "美术"
+    # The sentence model knows every line for a row under this head.
+    assert table_heads(text.splitlines(keepends=True)) == [0, 0, 0, 0]
+
+
+def test_rows_that_a_cell_of_a_page_spans_keep_their_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(
+        "<meta charset=utf-8><table><tr><th>节次<th>周一<th>周二<tr><td>第一节<td rowspan=2>体育<td>数学"
+        "<tr><td>第二节<td>语文<tr><td colspan=2>午休<td>社团</table>",
+        encoding="utf-8",
+    )
+    text = chunks(path)[0]
+    assert lesson(text, "第二节", "周一") == "体育"
+    assert lesson(text, "第二节", "周二") == "语文"
+    assert lesson(text, "午休", "周二") == "社团"
+
+
+def test_merged_cells_of_word_keep_their_columns(tmp_path: Path) -> None:
+    document = docx.Document()
+    fill_docx(
+        document, (HEAD, ("第一节", "体育", "数学", "语文"), ("第二节", "", "英语", "美术"), ("", "", "", "音乐"))
+    )
+    table = document.tables[0]
+    table.cell(1, 1).merge(table.cell(2, 1))
+    # The last row begins two columns farther right: gridBefore.
+    row = table.rows[3]._tr  # pyright: ignore[reportPrivateUsage]
+    for cell in list(row.iterchildren(qn("w:tc")))[:2]:
+        row.remove(cell)
+    before = OxmlElement("w:gridBefore")
+    before.set(qn("w:val"), "2")
+    row.get_or_add_trPr().append(before)
+    document.save(str(tmp_path / "a.docx"))
+    text = chunks(tmp_path / "a.docx")[-1]
+    assert lesson(text, "第二节", "周一") == "体育"
+    assert lesson(text, "第二节", "周二") == "英语"
+    assert lesson(text, "音乐", "周三") == "音乐"
+
+
+def test_merged_cells_of_excel_and_powerpoint_keep_their_columns(tmp_path: Path) -> None:
+    workbook = Workbook()
+    sheet = workbook.worksheets[0]
+    for row in (HEAD, ("第一节", "体育", "数学", "语文"), ("第二节", None, "英语", "美术")):
+        sheet.append(list(row))
+    sheet.merge_cells("B2:B3")
+    workbook.save(tmp_path / "a.xlsx")
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+    table = slide.shapes.add_table(3, 4, Inches(1), Inches(1), Inches(6), Inches(2)).table
+    for number, row in enumerate((HEAD, ("第一节", "体育", "数学", "语文"), ("第二节", "", "英语", "美术"))):
+        for column, text in enumerate(row):
+            table.cell(number, column).text = text
+    table.cell(1, 1).merge(table.cell(2, 1))
+    presentation.save(str(tmp_path / "a.pptx"))
+    for name in ("a.xlsx", "a.pptx"):
+        text = chunks(tmp_path / name)[-1]
+        assert lesson(text, "第二节", "周一") == "体育"
+        assert lesson(text, "第二节", "周二") == "英语"
+
+
+def test_a_long_text_is_not_repeated_in_the_rows_it_spans() -> None:
+    assert laid_out([[Cell("说明" * 50, rows=3), Cell("a")], [Cell("b")], [Cell("c")]])[1:] == [["", "b"], ["", "c"]]
+
+
+def test_empty_rows_and_columns_are_dropped() -> None:
+    rows = [["", "", "", ""], ["", "姓名", "", "电话"], ["", "", "", ""], ["", "王", "", "6023"]]
+    assert [section.header for section in table_sections(rows)] == ["姓名 | 电话"]
+
+
+@pytest.mark.parametrize("count", [3, 200])
+def test_a_sparse_sheet_is_as_long_as_what_is_in_it(tmp_path: Path, count: int) -> None:
+    workbook = Workbook()
+    for number in range(count):
+        workbook.worksheets[0].cell(1 + 977 * number, 1 + 53 * number, f"值{number}")
+    workbook.save(tmp_path / "a.xlsx")
+    texts = chunks(tmp_path / "a.xlsx")
+    assert sum(map(len, texts)) < 20 * count
+    for number in range(count):
+        assert any(f"值{number}" in text for text in texts)
+
+
+_GRID = st.lists(
+    st.lists(st.builds(Cell, st.text("甲乙丙丁", max_size=3), st.integers(1, 3), st.integers(1, 3)), max_size=4),
+    max_size=6,
+)
+
+
+@given(_GRID)
+def test_spans_never_put_two_cells_in_one_place(rows: list[list[Cell]]) -> None:
+    grid = laid_out(rows)
+    assert len(grid) == len(rows)
+    for row, texts in zip(rows, grid, strict=True):
+        assert len(texts) >= sum(cell.columns for cell in row)
+        written = [text for text in texts if text]
+        own = [cell.text for cell in row if cell.text]
+        # The row's own texts are there, in their order; others come down from above.
+        place = iter(written)
+        assert all(text in place for text in own)
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 60), st.text("甲乙丙1 \n", max_size=4), max_size=5), min_size=1, max_size=8)
+)
+def test_every_text_of_a_table_is_written(rows: list[dict[int, str]]) -> None:
+    sections = list(sparse_table_sections(rows))
+    written = "\n".join(part for section in sections for part in (section.header, section.text))
+    expected = [" ".join(text.split()) for row in rows for text in row.values() if text.strip()]
+    cells = [cell.strip() for line in written.split("\n") for cell in line.split("|")]
+    assert all(any(cell == text or cell.endswith(f"：{text}") for cell in cells) for text in expected)
