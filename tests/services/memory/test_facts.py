@@ -136,3 +136,8 @@ def test_cutting_a_long_clause_makes_no_false_number(before: int, behind: int) -
     line = "预算12345元" + "字" * before + " ERR-4032 " + "字" * behind + "98765元" + "末" * 90
     (clause,) = clauses_with([line], ["ERR-4032"])
     assert set(facts(clause)) <= set(facts(line)) | {"98765"}
+
+
+def test_a_long_line_is_read_in_pieces_that_cut_no_fact() -> None:
+    amounts = [f"{number} 元" for number in range(1000, 2000)]
+    assert facts("第一笔，" + "，".join(f"付 {amount}" for amount in amounts)) == amounts
