@@ -7,7 +7,6 @@ by type and width. Linked style sheets are not fetched. It is not a layout engin
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
@@ -24,11 +23,12 @@ PROPERTIES = frozenset(
 )  # fmt: skip
 # Pages are read as on a desktop screen, so that what is hidden on telephones only stays.
 _SCREEN_WIDTH_PX = 1280
-_MOST_RULES = 20_000
+# Each level of nesting repeats the selectors of those around it.
+_MOST_NESTED_CHARS = 10_000
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 # What may hold marks of the grammar without meaning them.
-_URL = re.compile(r"url\([^)]*\)", re.IGNORECASE)
-_STRING = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""", re.DOTALL)
+_ADDRESS = "url("
+_STRING = re.compile(r""""(?:\\.|[^"\\]){0,1000}+"|'(?:\\.|[^'\\]){0,1000}+'""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 _PIECE = re.compile(r"([^{};]*)([{;}])")
 _GROUPS = {"media", "supports", "layer", "container", "scope", "starting-style"}
@@ -39,7 +39,9 @@ _MEDIA_TYPES = re.compile(r"(?:only\s+)?(?:all|screen)")
 _ID = re.compile(r"#[-\w]+")
 _CLASS = re.compile(r"\.[-\w]+|\[[^\]]*\]|:(?!:)[-\w]+")
 _TYPE = re.compile(r"(?:^|[\s>+~])[a-zA-Z][-\w]*")
-_LENGTH = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|em|rem|pt|pc|in|cm|mm|ex|ch|vw|vh|%|)\s*")
+# Digits are bounded, so that no pattern takes quadratic time.
+_DIGITS = r"[-+]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})"
+_LENGTH = re.compile(rf"\s*({_DIGITS}(?:e[-+]?\d{{1,2}})?)\s*(px|em|rem|pt|pc|in|cm|mm|ex|ch|vw|vh|%|)\s*")
 _FAR_IN_CALC = re.compile(r"calc\(.*?(-\s*\d{4,})")
 # CSS Values 4, 6.2; the relative units are taken at the usual 16 px and a window of 1280 by 800.
 _UNIT_PX = {
@@ -50,17 +52,17 @@ _GLOBAL = "inherit|initial|unset|revert|revert-layer"
 # A browser ignores a value that it does not know, and keeps the one before it.
 _VALID = {
     "display": re.compile(
-        rf"(?:(?:none|block|inline|flow|flow-root|list-item|contents|run-in|math|ruby(?:-\w+)*|table(?:-\w+)*|flex|grid"
-        rf"|inline-(?:block|flex|grid|table)|-(?:webkit|moz|ms)-[-\w]+|{_GLOBAL})\s*)+"
+        rf"none|block|inline|flow|flow-root|list-item|contents|run-in|math|ruby[-\w]*|table[-\w]*|flex|grid"
+        rf"|inline-(?:block|flex|grid|table)|-(?:webkit|moz|ms)-[-\w]+|{_GLOBAL}"
     ),
     "visibility": re.compile(f"visible|hidden|collapse|{_GLOBAL}"),
     "position": re.compile(f"static|relative|absolute|fixed|sticky|-webkit-sticky|{_GLOBAL}"),
-    "opacity": re.compile(rf"[-+]?\d*\.?\d+%?|calc\(.*\)|{_GLOBAL}"),
+    "opacity": re.compile(rf"{_DIGITS}%?|calc\(.*\)|{_GLOBAL}"),
     "font-size": re.compile(
         rf"{_LENGTH.pattern}|(?:calc|clamp|min|max)\(.*\)|(?:xx?x?-)?(?:small|large)|medium|smaller|larger|{_GLOBAL}"
     ),
 }
-_NUMBER = r"\s*([-+]?\d*\.?\d+)(%?)\s*"
+_NUMBER = rf"\s*({_DIGITS})(%?)\s*"
 _RGB = re.compile(rf"rgba?\({_NUMBER}[,\s]{_NUMBER}[,\s]{_NUMBER}(?:[,/]{_NUMBER})?\)", re.IGNORECASE)
 _HSL = re.compile(rf"hsla?\([^,\s]+[,\s]{_NUMBER}[,\s]{_NUMBER}(?:[,/]{_NUMBER})?\)", re.IGNORECASE)
 _SHORT_HEX = re.compile(r"#[0-9a-fA-F]{3,4}")
@@ -107,7 +109,7 @@ class StyleSheets:
         """Return the styles of a page. The tree must live, and keep its elements, while they are used."""
         sheets = cls()
         text = "\n".join(style.text() for style in tree.css("style") if _applies(style.attributes.get("media") or ""))
-        for order, (selector, declaration) in enumerate(islice(_rules(text), _MOST_RULES)):
+        for order, (selector, declaration) in enumerate(_rules(text)):
             if declaration[0].startswith("--"):
                 sheets._variables[declaration[0]] = declaration[1]
             else:
@@ -174,13 +176,26 @@ def _inner_selector(outer: str, prelude: str) -> str | None:
         return outer if holds else None
     if not outer:
         return prelude
-    return prelude.replace("&", f":is({outer})") if "&" in prelude else f":is({outer}) {prelude}"
+    inner = prelude if "&" in prelude else f"& {prelude}"
+    if len(inner) + inner.count("&") * len(outer) > _MOST_NESTED_CHARS:
+        return None
+    return inner.replace("&", f":is({outer})")
 
 
 def _plain(text: str) -> str:
     """Return CSS without comments, and without strings and addresses that hold marks of its grammar."""
-    without = _URL.sub("url()", _COMMENT.sub("", text))
+    without = _without_addresses(_COMMENT.sub("", text))
     return _STRING.sub(lambda found: '""' if re.search("[{};]", found[0]) else found[0], without)
+
+
+def _without_addresses(text: str) -> str:
+    """Return CSS with empty parentheses behind each `url`."""
+    parts: list[str] = []
+    place = 0
+    while (start := text.find(_ADDRESS, place)) >= 0 and (end := text.find(")", start)) >= 0:
+        parts.append(text[place : start + len(_ADDRESS)])
+        place = end
+    return "".join([*parts, text[place:]])
 
 
 def _applies(media: str) -> bool:
@@ -229,7 +244,8 @@ def _declaration(piece: str) -> _Declaration | None:
 def _is_valid(name: str, value: str) -> bool:
     if name in ("color", "-webkit-text-fill-color", "background-color"):
         return "(" in value or value.startswith("#") or value in _NAMES or f" {value} " in _OTHER_NAMES
-    return name not in _VALID or _VALID[name].fullmatch(value) is not None
+    words = value.split() if name == "display" else [value]
+    return name not in _VALID or all(_VALID[name].fullmatch(word) for word in words)
 
 
 def _unescaped(found: re.Match[str]) -> str:

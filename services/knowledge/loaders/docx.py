@@ -16,6 +16,7 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from services.knowledge.loaders.docx_numbering import Numbering, numbering_of, paragraph_level
 from services.knowledge.loaders.docx_visibility import Visibility
 from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.tables import repeated
 from services.knowledge.models import Omissions, Section
 
 _W_P, _W_TBL, _W_TR, _W_TC = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
@@ -40,8 +41,6 @@ _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawin
 _SKIPPED = {qn("w:pPr"), qn("w:rPr"), qn("w:rt"), *_DELETED}
 # Word itself allows 63 columns.
 _MOST_COLUMNS = 63
-# A value that spans rows, such as a lesson of two hours, holds for each of them. Longer ones are passages.
-_REPEATED_CHARS = 40
 _HEADING_STYLE = re.compile(r"(?:heading|标题)\s*([1-9])\b", re.IGNORECASE)
 _CONTENTS_STYLE = re.compile(r"(?:toc|目录)\s*(?:heading|标题|[1-9])\b", re.IGNORECASE)
 _CONTENTS = 0
@@ -139,7 +138,7 @@ class _Reader:
                 else:
                     lines = [self.text_of(paragraph) for paragraph in _paragraphs(cell)]
                     text = " ".join(line for line in lines if line)
-                    merged[column] = text if merge is not None and len(text) <= _REPEATED_CHARS else ""
+                    merged[column] = repeated(text) if merge is not None else ""
                 grid = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
                 texts += [text, *[""] * ((_span(grid) if grid is not None else 1) - 1)]
             rows.append(texts)

@@ -23,7 +23,7 @@ _URL_OR_GRADIENT = re.compile(r"url\(|gradient\(|image\(")
 _COLOUR = re.compile(r"#[0-9a-f]{3,8}\b|(?:rgb|hsl)a?\([^)]*\)|[a-z]+")
 _EMPTY_CLIP = re.compile(r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)")
 _EMPTY_SHAPE = re.compile(
-    r"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%|(?:circle|ellipse)\(\s*0|polygon\((?:\s*0[a-z%]*\s+0[a-z%]*\s*,?)*\)"
+    r"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%|(?:circle|ellipse)\(\s*0(?![.\d])|polygon\([\s0,pxem%]*\)"
 )
 _FAR_TRANSFORM = re.compile(r"translate[xy3d]*\(\s*(?:[^,()]*,\s*)?-\d{4,}|scale[xy3d]*\(\s*0(?:\.0\d*)?\s*[,)]")
 _FONT_SIZE = re.compile(r"(?:^|\s)([\d.]+(?:px|pt|em|rem|%)|0)(?:\s*/|\s)")

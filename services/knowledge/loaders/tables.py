@@ -24,6 +24,11 @@ class Cell:
     rows: int = 1
 
 
+def repeated(text: str) -> str:
+    """Return what a text that spans several rows says in those below its first."""
+    return text if len(text) <= _REPEATED_CHARS else ""
+
+
 def laid_out(rows: Iterable[Iterable[Cell]]) -> list[list[str]]:
     """Return rows of texts in which every cell is in its column, as in the HTML table model.
 
@@ -51,7 +56,7 @@ def laid_out(rows: Iterable[Iterable[Cell]]) -> list[list[str]]:
                 text = "" if offset else cell.text
                 texts[place + offset] = text
                 if height > 1:
-                    coming[place + offset] = (text if len(text) <= _REPEATED_CHARS else "", height - 1)
+                    coming[place + offset] = (repeated(text), height - 1)
             place += max(1, min(cell.columns, _MOST_COLUMNS_SPANNED))
         grid.append([texts.get(column, "") for column in range(max(texts, default=-1) + 1)])
         above = coming

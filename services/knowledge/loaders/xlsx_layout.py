@@ -11,11 +11,11 @@ from xml.parsers import expat
 
 from openpyxl.utils.cell import range_boundaries
 
+from services.knowledge.loaders.tables import repeated
+
 _READ_BYTES = 1 << 16
 # Excel draws nothing in a row of less height (points) or a column of less width (characters).
 _LEAST_SIZE = 0.5
-# A value that spans rows, such as a lesson of two hours, holds for each of them. Longer ones are passages.
-_REPEATED_CHARS = 40
 
 
 @dataclass(slots=True)
@@ -67,11 +67,8 @@ class MergedRows:
 
     def repeated(self, row: int) -> Mapping[int, str]:
         """Return the texts that come down into this row, by column."""
-        return {
-            merge.first_column: merge.text
-            for merge in self._active
-            if merge.first_row < row and merge.text and len(merge.text) <= _REPEATED_CHARS
-        }
+        coming = (merge for merge in self._active if merge.first_row < row)
+        return {merge.first_column: text for merge in coming if (text := repeated(merge.text))}
 
 
 def read_layout(source: IO[bytes]) -> SheetLayout:

@@ -1,5 +1,6 @@
 """No text that a person does not see reaches a chunk, and all that they see does."""
 
+import time
 from pathlib import Path
 
 import docx
@@ -83,6 +84,28 @@ def test_word_shows_one_of_several_alternatives(tmp_path: Path) -> None:
     shown, _ = load(hidden.docx_body(alternatives("x", "urn:unknown"))(tmp_path / "b.docx", CANARY))
     assert "first" not in shown
     assert CANARY in shown
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<style>" + "url(" * 75_000,
+        "<style>" + "a{" * 150_000,
+        "<style>" + "a{&" + "&" * 150_000 + "{" * 1000,
+        "<style>" + "a," * 100_000 + "b{display:none}</style>",
+        "<p style='left:" + "1" * 300_000 + "'>",
+        "<p style='display:" + "table-table" * 30_000 + " x'>",
+        "<p style='clip-path:polygon(" + "0 " * 150_000 + "x'>",
+        "<p style='transform:" + "translate(" * 30_000 + "'>",
+    ],
+    ids=["addresses", "nesting", "references", "selectors", "digits", "keywords", "polygon", "functions"],
+)
+def test_no_style_sheet_takes_long(tmp_path: Path, page: str) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(page, encoding="utf-8")
+    begin = time.process_time()
+    load(path)
+    assert time.process_time() - begin < 5
 
 
 _HTML_WRAPS = st.sampled_from(
