@@ -91,12 +91,15 @@ async def _end_events() -> None:
     NoneBot shields its handlers from its own cancelling, and a cancelled task may begin another one to report on it,
     so this looks again until nothing is left. What was under way is taken up at the next start.
     """
+    cancelled: set[asyncio.Task[Any]] = set()
     for _ in range(_CANCELLINGS):
         tasks = {task for task in asyncio.all_tasks() if _is_of_event(task)} - {asyncio.current_task()}
         if not tasks:
             return
-        for task in tasks:
+        # Once is enough: a second time would break off a rollback.
+        for task in tasks - cancelled:
             task.cancel()
+        cancelled |= tasks
         await asyncio.wait(tasks, timeout=_CANCELLING_S)
     logger.warning("some events were still being handled when the services closed")
 

@@ -86,9 +86,10 @@ async def fetch(
     """Get the bytes of `file` into `target`, by the first way that works.
 
     A path on this machine that the client names is read only below one of `client_dirs`, which are absolute. Raises
-    `DownloadFailed` when no way works, with the sentence of the last failure; `DocumentRejected` when too large.
+    `DownloadFailed` when no way works, with the sentence of the last link that failed, else of the client's own copy;
+    `DocumentRejected` when too large.
     """
-    failure = DownloadFailed("没能从 QQ 拿到这个文件，请重新发一次。")
+    failure: DownloadFailed | None = None
     async for url in _addresses(bot, file, group_id, user_id):
         try:
             await download(url, target, max_bytes=max_bytes, min_bytes_per_s=min_bytes_per_s)
@@ -97,8 +98,12 @@ async def fetch(
             failure = error
         else:
             return
-    if not await _from_client(bot, file, target, max_bytes, client_dirs):
-        raise failure
+    try:
+        if await _from_client(bot, file, target, max_bytes, client_dirs):
+            return
+    except DownloadFailed as error:
+        failure = failure or error
+    raise failure or DownloadFailed("没能从 QQ 拿到这个文件，请重新发一次。")
 
 
 async def _addresses(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int) -> AsyncIterator[str]:
@@ -166,9 +171,10 @@ async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: in
             raise too_large(max_bytes)
         await asyncio.to_thread(target.write_bytes, content)
         return True
-    path = str(data.get("file") or "").removeprefix("file://")
-    if not path:
+    path = data.get("file")
+    if not isinstance(path, str) or not path:
         return False
+    path = path.removeprefix("file://")
     return await asyncio.to_thread(_copy_from_client, Path(path), client_dirs, file.size, target, max_bytes)
 
 

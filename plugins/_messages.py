@@ -100,6 +100,9 @@ def receipt_text(results: Sequence[IngestResult], reading: int) -> str:
         if names and status not in _FAILURES:
             left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
             lines.append(_names_line(_WORDS[status], names, left))
+    if hidden := [result.name for result in results if result.hidden_text]:
+        left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
+        lines.append(_names_line("有看不见的文字，没有收", hidden, left))
     return "\n".join(line for line in lines if line)
 
 

@@ -15,7 +15,9 @@ from plugins._turns import Priority
 from plugins._working import SHOW_AFTER_S
 from services.knowledge.models import IngestResult
 
-# How long an outcome waits at most for those of other files of its chat.
+# How long an outcome waits at most for those of other files of its chat: the first receipt comes soon, so that a small
+# file is known to be there although large ones are still being read.
+FIRST_TOGETHER_S = 10.0
 TOGETHER_S = 30.0
 
 
@@ -37,6 +39,7 @@ class _Batch:
 
     began_at: float
     task: asyncio.Task[None] | None = None
+    has_told: bool = False
     reading: dict[int, tuple[str, bool]] = field(default_factory=dict[int, tuple[str, bool]])
     outcomes: list[_Outcome] = field(default_factory=list[_Outcome])
     arrival: asyncio.Task[Delivery] | None = None
@@ -47,13 +50,21 @@ class Receipts:
     """Tells what became of files.
 
     The outcome of a file that is alone in its chat is told at once. Outcomes of files that are in progress together
-    are told in one message when the last one is done, and every 30 seconds those that are done by then. At most one
+    are told in one message when the last one is done; until then those that are done are told after 10 seconds for the
+    first time and then every 30 seconds. At most one
     such message waits in the outbox for each chat; what is done meanwhile goes into the next one.
     """
 
-    def __init__(self, outbox: Outbox, show_after_s: float = SHOW_AFTER_S, together_s: float = TOGETHER_S) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        show_after_s: float = SHOW_AFTER_S,
+        first_together_s: float = FIRST_TOGETHER_S,
+        together_s: float = TOGETHER_S,
+    ) -> None:
         self._outbox = outbox
         self._show_after_s = show_after_s
+        self._first_together_s = first_together_s
         self._together_s = together_s
         self._batches: dict[Chat, _Batch] = {}
         self._numbers = count()
@@ -106,7 +117,8 @@ class Receipts:
         try:
             while batch.reading or batch.outcomes:
                 batch.changed.clear()
-                receipt_at = min((outcome.at + self._together_s for outcome in batch.outcomes), default=float("inf"))
+                together_s = self._together_s if batch.has_told else self._first_together_s
+                receipt_at = min((outcome.at + together_s for outcome in batch.outcomes), default=float("inf"))
                 arrival_at = batch.began_at + self._show_after_s if _is_unannounced(batch) else float("inf")
                 if batch.outcomes and (not batch.reading or receipt_at <= loop.time()):
                     await self._send_receipt(chat, batch)
@@ -121,7 +133,7 @@ class Receipts:
                 outcome.delivery.cancel()
 
     async def _send_receipt(self, chat: Chat, batch: _Batch) -> None:
-        told, batch.outcomes = batch.outcomes, []
+        told, batch.outcomes, batch.has_told = batch.outcomes, [], True
         _stop(batch.arrival)
         text = receipt_text([outcome.result for outcome in told], len(batch.reading))
         try:

@@ -27,15 +27,15 @@ import logging
 import sys
 
 import bot
-import nonebot
+from plugins._server import Server
 
 
-def log_and_return(**_):
+def log_and_return(_server):
     for package in ("plugins", "services", "simulator"):
         logging.getLogger(f"{package}.module").warning("a line of %s", package)
 
 
-nonebot.run = log_and_return
+Server.run = log_and_return
 sys.exit(bot.main())
 """
 # What git does not track or a bot does not need; copying the environment alone would take minutes.

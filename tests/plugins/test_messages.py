@@ -113,6 +113,12 @@ def test_sentences_of_ours_are_no_markdown() -> None:
     assert answer_text(Answer(AnswerKind.FAILED, "摘录", notice=sentence)).startswith(sentence)
 
 
+def test_a_receipt_of_several_names_the_files_with_hidden_text() -> None:
+    hidden = IngestResult(IngestStatus.INDEXED, "乙.docx", 1, 2, 3, 4, 5.0, hidden_text=True)
+    text = receipt_text([_result(IngestStatus.INDEXED, "甲.md"), hidden], 0)
+    assert text == "已入库 2 个。\n已入库：「甲.md」「乙.docx」\n有看不见的文字，没有收：「乙.docx」"
+
+
 def test_receipts_say_that_hidden_text_was_left_out() -> None:
     for status in (IngestStatus.INDEXED, IngestStatus.UPDATED):
         plain = ingest_text(IngestResult(status, "甲.docx", 1, 2, 3, 4, 5.0))

@@ -32,7 +32,7 @@ class QQ:
 def _receipts(qq: QQ, *, show_after_s: float = 5, together_s: float = 30) -> Receipts:
     pace = SendSettings(group_interval_s=0, per_minute=0)
     outbox = Outbox(pace, Recalls(), lambda _: qq if qq.connected else None, reconnect_s=0.1)
-    return Receipts(outbox, show_after_s, together_s)
+    return Receipts(outbox, show_after_s, together_s, together_s)
 
 
 def _indexed(name: str) -> IngestResult:
