@@ -39,6 +39,7 @@ FILES = 5
 # All answers must arrive within this time after the last question: the pace of QQ plus the model's timeout.
 LAST_ANSWERS_S = 150
 SAMPLE_S = 30
+SMALL_FILE_S = 120
 # The subjects of all questions; each group's file names other rooms for them.
 SUBJECTS = ("报销", "请假", "选课", "借书", "体检", "缓考", "停车", "宿舍", "奖学金", "实验室")
 
@@ -81,6 +82,7 @@ class Soak:
         self.flooded: set[int] = set()
         self.samples: list[Sample] = []
         self.pings: list[float] = []
+        self.receipts: list[float] = []
         self.chatter = 0
         self._began = time.perf_counter()
         self._end = self._began + seconds
@@ -92,7 +94,13 @@ class Soak:
             await self.client.upload_group_file(group, UPLOADER, f"手册{group}.md", _handbook(group).encode())
             await self.client.wait_sent(f"「手册{group}.md」已入库", timeout=120)
         await asyncio.gather(
-            self._chat(), self._ask(), self._flood(), self._upload(megabytes), self._sample(), self._ping()
+            self._chat(),
+            self._ask(),
+            self._flood(),
+            self._upload(megabytes),
+            self._drop_small_files(),
+            self._sample(),
+            self._ping(),
         )
         await self._wait_for_answers()
 
@@ -130,6 +138,17 @@ class Soak:
         for number in range(FILES):
             text = await asyncio.to_thread(_large_text, number, megabytes << 20)
             await self.client.upload_group_file(GROUPS[1], UPLOADER, f"大文件{number}.txt", text)
+
+    async def _drop_small_files(self) -> None:
+        """Send a file of one line to another group every two minutes, and time its receipt."""
+        for number in itertools.count():
+            await asyncio.sleep(SMALL_FILE_S)
+            if not self._running():
+                return
+            began, name = time.perf_counter(), f"一句话{number}.txt"
+            await self.client.upload_group_file(GROUPS[2], UPLOADER, name, f"第 {number} 条通知没有内容。".encode())
+            sent = await self.client.wait_sent(f"「{name}」已入库", timeout=LAST_ANSWERS_S)
+            self.receipts.append(sent.time - began)
 
     async def _sample(self) -> None:
         while self._running():
@@ -179,15 +198,15 @@ class Soak:
         right = [asked for asked in self.asked.values() if any(_room(asked) in sent.text for sent in asked.replies)]
         foreign = [sent for sent in self.client.sent if _is_foreign(sent)]
         foreign_prompts = sum(_names_two_groups(prompt) for prompt in self.model.prompts())
-        seconds = [asked.seconds for asked in self.asked.values() if asked.replies]
         print(
             f"{self.chatter} chatter messages, {len(self.flooded)} of the flooding member, {len(self.asked)} questions"
         )
         print(f"questions: {len(right)} with the right room, {len(lost)} lost, {len(doubled)} doubled")
-        print(
-            f"answers of the others: p50 {percentile(seconds, 0.5):.2f} s, p95 {percentile(seconds, 0.95):.2f} s, "
-            f"max {max(seconds):.2f} s"
-        )
+        for title, is_flooded in (("in the flooded group", True), ("in other groups", False)):
+            answered = [asked for asked in self.asked.values() if asked.replies]
+            times = [asked.seconds for asked in answered if (asked.group == GROUPS[0]) is is_flooded]
+            print(_seconds_row(f"answers to the others {title}", times))
+        print(_seconds_row("receipts for files of one line in another group", self.receipts))
         to_flooder = Counter(_kind(sent) for sent in self.client.sent if sent.reply_id in self.flooded)
         print(f"to the flooding member: {dict(to_flooder)}")
         print(f"model calls: {len(self.model.chats)}, at most {self.model.peak_in_flight} at once")
@@ -215,6 +234,13 @@ class Soak:
         return [f"{name} is lost" for name in names if name not in listed] + [
             f"{name} was told {count} times" for name in names if (count := told.count(f"「{name}」已入库")) > 1
         ]
+
+
+def _seconds_row(title: str, times: Sequence[float]) -> str:
+    if not times:
+        return f"{title}: none"
+    middle, high = percentile(times, 0.5), percentile(times, 0.95)
+    return f"{title}: n={len(times)}, p50 {middle:.2f} s, p95 {high:.2f} s, max {max(times):.2f} s"
 
 
 def _handbook(group: int) -> str:
