@@ -1,4 +1,4 @@
-"""The whole product, opened and closed: the only place that knows who needs whom."""
+"""Open and close the whole product: the only module that knows all dependencies."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -35,14 +35,14 @@ from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
 
-# So many questions of one group are worked on at a time, each of another member: as many as the model is asked at a
-# time, and few enough that the index is soon free for another group.
+# The number of questions of one group that are processed at a time, each of another member. It equals the number of
+# simultaneous model calls, and is small enough that the index is soon free for another group.
 _QUESTIONS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What plugins may use."""
+    """The services that plugins may use."""
 
     settings: Settings
     knowledge: KnowledgeService
@@ -60,9 +60,9 @@ class Services:
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncGenerator[Services]:
-    """Open everything in order and close it in reverse. Work that a former process left is taken up.
+    """Open everything in order and close it in reverse. Resume work that a former process left.
 
-    Raises `ServiceError` with a sentence for the operator when something cannot be opened.
+    Raise `ServiceError` with a sentence for the operator if something cannot be opened.
     """
     async with AsyncExitStack() as stack:
         prompts = load_prompts(summary_text=settings.memory.summary_prompt)
@@ -110,7 +110,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             settings.knowledge.scope,
         )
 
-        # A memory that a whole group shares takes one question at a time.
+        # A memory that a whole group shares handles one question at a time.
         shared = settings.session.scope is SessionScope.GROUP
         questions = QuestionBudget(
             settings.budget,

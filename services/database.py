@@ -1,4 +1,7 @@
-"""The records' database: one async engine, migrated at opening. The only file that knows which SQL database it is."""
+"""The database of records: one async engine, migrated when it is opened.
+
+It is the only file that knows which SQL database is used.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -21,8 +24,8 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 class Database:
     """Transactions on the records.
 
-    Reads run in parallel. Writes take turns: SQLite has one writer, and waiting here keeps "database is locked" out of
-    the product. A transaction belongs to one task and must be short: no network or model call inside.
+    Reads run in parallel. Writes take turns: SQLite has one writer, and waiting here avoids "database is locked". A
+    transaction belongs to one task and must be short, without network or model calls inside.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -32,27 +35,27 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
-        """A session whose changes are thrown away. Raises `RecordsError` when the database fails."""
+        """Yield a session whose changes are discarded. Raise `RecordsError` if the database fails."""
         try:
             async with self._sessions() as session:
                 yield session
         except IntegrityError:
-            # A broken constraint is our own mistake, which no free space mends.
+            # A broken constraint is our own mistake, which no free space fixes.
             raise
         except SQLAlchemyError as error:
             raise _failure(error) from error
 
     @asynccontextmanager
     async def writing(self) -> AsyncGenerator[AsyncSession]:
-        """A session that is committed when the block ends, and rolled back when it raises.
+        """Yield a session that is committed when the block ends, and rolled back when it raises.
 
-        Raises `RecordsError` when the database fails: the disk is full, or the file cannot be written.
+        Raise `RecordsError` if the database fails: the disk is full, or the file cannot be written.
         """
         try:
             async with self._writing, self._sessions() as session, session.begin():
                 yield session
         except IntegrityError:
-            # A broken constraint is our own mistake, which no free space mends.
+            # A broken constraint is our own mistake, which no free space fixes.
             raise
         except SQLAlchemyError as error:
             raise _failure(error) from error
@@ -63,14 +66,14 @@ class Database:
 
 
 def sqlite_url(path: Path) -> str:
-    """The address of a SQLite file for `open_database`."""
+    """Return the URL of a SQLite file for `open_database`."""
     return f"sqlite+aiosqlite:///{path}"
 
 
 async def open_database(url: str) -> Database:
     """Open the database at `url` and bring its schema up to date.
 
-    Raises `DataDirectoryError` when it cannot be opened, written or migrated.
+    Raise `DataDirectoryError` if it cannot be opened, written or migrated.
     """
     engine = create_async_engine(url)
     if engine.dialect.name == "sqlite":
@@ -96,7 +99,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
-    # FULL: what was acknowledged survives a power cut too, for about 1 ms a commit.
+    # FULL: acknowledged data survives a power cut too, at about 1 ms a commit.
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.execute("PRAGMA busy_timeout=10000")
@@ -104,7 +107,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # The driver would begin only at the first write; a migration killed half-way must leave nothing.
+    # The driver would begin only at the first write; a migration killed half-way must leave nothing behind.
     connection.exec_driver_sql("BEGIN")
 
 

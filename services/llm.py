@@ -1,4 +1,4 @@
-"""The language model: one way to call it, with bounds on time and retries, and every failure as a sentence."""
+"""The language model, called in one way, with limits on time and retries and a sentence for every failure."""
 
 import asyncio
 import logging
@@ -21,11 +21,11 @@ from services.settings import LLMSettings
 
 log = logging.getLogger(__name__)
 
-# Some models write their thoughts into the answer; what is cut off in the middle of them has no answer yet.
+# Some models write their thoughts into the answer. If the text ends within them, there is no answer yet.
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
-# More than ten screens of a phone; what is longer takes long to check and is read by nobody.
+# More than ten screens of a phone; a longer reply takes long to check and is not read by anyone.
 MAX_REPLY_CHARS = 20_000
-# A token is at most about four Chinese characters, each six bytes of escaped JSON; and room for everything else.
+# A token is at most about four Chinese characters, each six bytes of escaped JSON. `_OTHER_BYTES` is for the rest.
 _BYTES_PER_TOKEN = 24
 _OTHER_BYTES = 512 * 1024
 _MAX_DETAIL_CHARS = 500
@@ -36,7 +36,7 @@ Prompt = PromptValue | Sequence[BaseMessage]
 
 @dataclass(slots=True)
 class ModelCall:
-    """One call under way: the name of the model, what it is asked, and its reply once it is there."""
+    """One call in progress: the name of the model, the prompt, and the reply once it has arrived."""
 
     model: str
     prompt: Prompt
@@ -50,33 +50,33 @@ class ModelCall:
 
 
 class ModelMeter(Protocol):
-    """What counts the calls of models and bounds them."""
+    """Counts and limits the calls of models."""
 
     def metered(self, call: ModelCall) -> AbstractAsyncContextManager[None]:
-        """Let the block make `call` when it may be made, and count it. Raises `ModelBudgetSpent` before the block."""
+        """Let the block make `call` once it is allowed, and count it. Raise `ModelBudgetSpent` before the block."""
         ...
 
 
 class _Reply(AsyncCallbackHandler):
-    """Keeps the whole reply, with its tokens, also where a parser takes only a part of it or fails."""
+    """Keeps the whole reply with its tokens, even if a parser uses only a part of it or fails."""
 
     def __init__(self, call: ModelCall) -> None:
         self._call = call
 
     async def on_llm_end(self, response: LLMResult, **_: Any) -> None:
-        """Called by LangChain when the model has replied."""
+        """Store the reply; LangChain calls this when the model has replied."""
         generation = response.generations[0][0]
         if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
             self._call.reply = generation.message
 
 
 class ChatModel:
-    """A chat model whose answer is complete or is an error.
+    """A chat model whose answer is either complete or an error.
 
-    `deadline_s` bounds a whole call with all its retries: the client's own time-out is per read, and a service that
-    sends a byte now and then would never meet it. Every call goes through `meter`; without one it is not counted.
+    `deadline_s` limits a whole call with all its retries: the client's own timeout is per read, and a service that
+    sends a byte now and then would never exceed it. Every call goes through `meter`; without one it is not counted.
     `successor` is the same model with its limit under the newer name; it takes over once the service refuses the older
-    one. `close` is awaited by `aclose`.
+    one. `aclose` awaits `close`.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ class ChatModel:
             await self._close()
 
     async def reply(self, prompt: Prompt) -> AIMessage:
-        """Ask once.
+        """Return the reply to a prompt.
 
         An answer longer than `MAX_REPLY_CHARS` is cut there and has the finish_reason "length", as if the model had
-        been stopped. Raises `ModelTimeout`, `ModelUnavailable`, or `ModelError` for an unfinished or empty answer.
+        been stopped. Raise `ModelTimeout`, `ModelUnavailable`, or `ModelError` for an unfinished or empty answer.
         """
         message = await self._call(lambda model: model, prompt)
         if not isinstance(message, AIMessage):
@@ -127,10 +127,10 @@ class ChatModel:
         return message.model_copy(update={"content": text})
 
     async def structured(self, prompt: Prompt, schema: type[Structured]) -> Structured:
-        """Ask for an object of `schema` by the configured method (LLM__STRUCTURED_METHOD).
+        """Return an object of `schema`, requested by the configured method (LLM__STRUCTURED_METHOD).
 
-        Providers differ in which method they accept; `json_mode` needs the word JSON in the prompt. Raises as `reply`
-        does, and `ModelError` for anything but such an object or more than `MAX_REPLY_CHARS`.
+        Providers differ in which method they accept; `json_mode` needs the word JSON in the prompt. Raise as `reply`
+        does, and `ModelError` for anything but such an object or for more than `MAX_REPLY_CHARS`.
         """
         if self._structured_method == "json_mode":
             message = await self._call(lambda model: model.bind(response_format={"type": "json_object"}), prompt)
@@ -157,7 +157,8 @@ class ChatModel:
                     self._model, self._successor = self._successor, None
                     return await _invoked(way(self._model), call)
         except Exception as error:
-            # The true boundary to a foreign service: what its client raises on odd answers is not a closed set.
+            # A true boundary to a foreign service: the errors that its client raises on odd answers are not a closed
+            # set.
             raise _model_error(error) from error
 
 
@@ -168,11 +169,11 @@ async def _invoked(runnable: Runnable[Any, Any], call: ModelCall) -> object:
 def open_chat_model(settings: LLMSettings, name: str, meter: ModelMeter | None = None) -> ChatModel:
     """Return a model of the configured service. Nothing is sent yet.
 
-    The limit of an answer is sent as `max_tokens`, which every OpenAI-compatible service takes; DeepSeek ignores the
+    The limit of an answer is sent as `max_tokens`, which every OpenAI-compatible service accepts; DeepSeek ignores the
     newer `max_completion_tokens`. OpenAI's reasoning models refuse the older name, and several services refuse both
     together, so the newer one replaces it after the first refusal that names it.
     """
-    # Importing these costs 1.4 s of processor time: only a bot with a key needs them.
+    # Importing these takes 1.4 s of processor time, which only a bot with a key needs to spend.
     from langchain_openai import ChatOpenAI  # noqa: PLC0415
 
     from services.model_connection import ModelConnection  # noqa: PLC0415
@@ -186,7 +187,7 @@ def open_chat_model(settings: LLMSettings, name: str, meter: ModelMeter | None =
         max_retries=settings.max_retries,
         stream_usage=True,
         http_async_client=connection,
-        # ChatOpenAI's own max_tokens is sent as max_completion_tokens.
+        # ChatOpenAI would send its own max_tokens as max_completion_tokens.
         extra_body={"max_tokens": settings.max_tokens},
     )
     successor = model.model_copy(update={"extra_body": None, "max_tokens": settings.max_tokens})
@@ -203,7 +204,7 @@ def open_chat_model(settings: LLMSettings, name: str, meter: ModelMeter | None =
 
 
 def _spoken(message: AIMessage) -> str:
-    """Return what a model said without its thoughts and without half characters."""
+    """Return what a model said without its thoughts and without lone surrogates."""
     return _THINKING.sub("", message.text).encode("utf-8", "ignore").decode().strip()
 
 
@@ -211,7 +212,7 @@ def _parsed(message: object, schema: type[Structured]) -> Structured:
     text = _spoken(message) if isinstance(message, AIMessage) else ""
     if len(text) > MAX_REPLY_CHARS:
         raise ModelError("模型的回答格式不对，请稍后再问。", f"{len(text)} characters")
-    # Some models put the object into a fence of Markdown.
+    # Some models put the object into a Markdown fence.
     text = text.removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
         return schema.model_validate_json(text)

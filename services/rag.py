@@ -1,10 +1,12 @@
-"""The retrieval-augmented chain of the specification, with memory. The only file that uses RunnableWithMessageHistory.
+"""The retrieval-augmented chain of the specification, with memory.
+
+It is the only file that uses RunnableWithMessageHistory.
 
 question ─► retrieve ─► approved references ─► {context} ┐
 session history ─────────────────────► {chat_history} ├─► prompt ─► model ─► review ─► answer ─► history
 question ───────────────────────────────────► {input} ┘
 
-What has not passed the gate is nowhere in here: the chain reads a retrieval's references and nothing else of it.
+Nothing that failed the gate is in here: the chain reads only the references of a retrieval.
 """
 
 import warnings
@@ -31,17 +33,17 @@ from services.retrieval.models import Question, Reference, Retrieval, RetrievalS
 from services.retrieval.retriever import Retriever
 from services.retrieval.timing import StageTimes
 
-# What the model writes, by its prompt, where it has nothing to say; and before what is mere conversation.
+# What the prompt tells the model to write if it has nothing to say, and before mere conversation.
 NOTHING_MARK = "【资料里没有】"
 CHAT_MARK = "【闲聊】"
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What the model wrote, and all that it had before it.
+    """The text that the model wrote, and everything that it was given.
 
     `history` holds the messages that it was shown, as text. `general` tells whether it was allowed to answer from
-    general knowledge. `instructions` is what the product told it: the system message without what is in the fence.
+    general knowledge. `instructions` is what the product told it: the system message without the fenced part.
     """
 
     text: str
@@ -54,7 +56,7 @@ class Draft:
 
 
 class Reviewed(Protocol):
-    """What review makes of a draft: the text that is sent and remembered, and what its numbers name."""
+    """The result of reviewing a draft: the text that is sent and remembered, and the sources of its numbers."""
 
     @property
     def text(self) -> str:
@@ -72,7 +74,7 @@ Answered = TypeVar("Answered", bound=Reviewed)
 
 @dataclass(frozen=True, slots=True)
 class Written(Generic[Answered]):
-    """A reviewed answer and the retrieval that it rests on."""
+    """A reviewed answer and the retrieval that it is based on."""
 
     reviewed: Answered
     retrieval: Retrieval
@@ -81,7 +83,7 @@ class Written(Generic[Answered]):
 class RagChain(Generic[Answered]):
     """Answers from one collection, remembering one session.
 
-    `review` turns every draft into what is sent; what it raises ends the turn with nothing stored.
+    `review` turns every draft into what is sent; an exception from it ends the turn, and nothing is stored.
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class RagChain(Generic[Answered]):
             RunnablePassthrough.assign(retrieval=RunnableLambda(self._retrieve, name="retrieve")) | self._write
         )
         with warnings.catch_warnings():
-            # Deprecated, to go in langchain-core 2.0, which the lock keeps out; the specification names it.
+            # Deprecated, to be removed in langchain-core 2.0, which the lock excludes; the specification names it.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._chain = RunnableWithMessageHistory(
                 chain,
@@ -127,15 +129,16 @@ class RagChain(Generic[Answered]):
 
     @property
     def model_name(self) -> str:
-        """The model that writes."""
+        """The name of the model that writes."""
         return self._model.name
 
     async def answer(
         self, collection: str, question: Question, history: TurnHistory, times: StageTimes | None = None
     ) -> Written[Answered]:
-        """One answer; the exchange is then in `history` (see its `stored`). `times` is given the time of each stage.
+        """Return one answer; the exchange is then in `history` (see its `stored`).
 
-        Raises `ModelError`, `SearchIndexError` or what the review raises, and then nothing is stored.
+        `times` receives the time of each stage. Raise `ModelError`, `SearchIndexError` or what the review raises;
+        nothing is stored then.
         """
         values = await self._chain.ainvoke(
             {
@@ -150,7 +153,7 @@ class RagChain(Generic[Answered]):
         return Written(cast(Answered, values["reviewed"]), cast(Retrieval, values["retrieval"]))
 
     async def write(self, question: Question, retrieval: Retrieval, times: StageTimes | None = None) -> Answered:
-        """One answer from a retrieval at hand; no memory is read or written. Raises as `answer` does."""
+        """Return one answer from an existing retrieval; no memory is read or written. Raise as `answer` does."""
         values = await self._write.ainvoke(
             {
                 "input": question.shown,
@@ -170,7 +173,7 @@ class RagChain(Generic[Answered]):
             return await self._model.reply(cast(list[BaseMessage], values["prompt"]))
 
     def _may_be_general(self, values: dict[str, Any]) -> bool:
-        # After a failed reranking nobody knows what the documents say.
+        # After a failed reranking it is unknown what the documents say.
         retrieval = cast(Retrieval, values["retrieval"])
         failed = retrieval.status is RetrievalStatus.RERANK_FAILED
         return self._general_knowledge and not retrieval.references and not failed
@@ -188,7 +191,7 @@ class RagChain(Generic[Answered]):
             "context": format_context(summary, retrieval.references, fence),
             "nothing": NOTHING_MARK,
             "chat": CHAT_MARK,
-            # Summaries are within the fence; several services accept one system message only, at the very beginning.
+            # Summaries are within the fence; several services accept only one system message, at the very beginning.
             "chat_history": [message for message in shown if message.type != "system"],
             "input": values["input"],
         }
@@ -228,7 +231,7 @@ def _instructions(prompt: Sequence[BaseMessage]) -> str:
 
 
 def _remembered(values: dict[str, Any]) -> AIMessage:
-    """What goes into the history: what is sent, not what the model wrote."""
+    """Return what goes into the history: what is sent, not what the model wrote."""
     reviewed = cast(Reviewed, values["reviewed"])
     if history := cast(TurnHistory | None, values.get("history")):
         history.sources = reviewed.sources
@@ -240,7 +243,7 @@ def _given_history(history: TurnHistory) -> TurnHistory:
 
 
 def format_context(summary: str, references: Sequence[Reference], fence: str) -> str:
-    """Return the summary of what was said earlier and the references, as the model sees them.
+    """Return the summary of the earlier conversation and the references, as the model sees them.
 
     Each begins with the fence, so that no text can pose as one.
     """

@@ -1,8 +1,8 @@
-"""Every setting of the bot: typed, bounded, frozen, read once at start from the environment and one `.env` file.
+"""Every setting of the bot: typed, bounded and frozen.
 
-A name is the upper-case path of its field, sections joined by two underscores: `RETRIEVAL__SUBMIT_TOP_K`. The
-environment beats the file. A name that is nobody's stops the start, so that a misspelt key never silently means its
-default.
+Settings are read once at start from the environment and one `.env` file. A name is the upper-case path of its field,
+with sections joined by two underscores: `RETRIEVAL__SUBMIT_TOP_K`. The environment overrides the file. An unknown name
+stops the start, so that a misspelt key never silently means its default.
 """
 
 import difflib
@@ -24,7 +24,7 @@ from services.session import KnowledgeScope, SessionScope
 
 FILE_TYPES = ("pdf", "txt", "md", "markdown", "docx", "pptx", "xlsx", "csv", "html", "htm")
 
-# Eight random letters and digits outlast years of guessing over a network.
+# Eight random letters and digits withstand years of guessing over a network.
 _MIN_PUBLIC_TOKEN_CHARS = 8
 # `isdigit` is also true for ９, which is never equal to the number that a client reports.
 _QQ_NUMBER = re.compile("[1-9][0-9]*")
@@ -70,7 +70,7 @@ class LLMSettings(Section):
 
     @property
     def enabled(self) -> bool:
-        """Whether answers are written by a model."""
+        """Whether a model writes the answers."""
         return bool(self.api_key.get_secret_value())
 
     @model_validator(mode="after")
@@ -83,7 +83,7 @@ class LLMSettings(Section):
 
 
 class EmbeddingSettings(Section):
-    """Text to vectors: the embedded model, or an OpenAI-compatible service."""
+    """Conversion of text to vectors: the embedded model, or an OpenAI-compatible service."""
 
     provider: Literal["local", "openai"] = Field("local", description="local 用自带模型，openai 用兼容接口")
     base_url: str = Field("", description="接口地址；provider 为 openai 时用")
@@ -98,13 +98,13 @@ class EmbeddingSettings(Section):
 
 
 class SessionSettings(Section):
-    """Whose memory a conversation in a group is."""
+    """The sharing of memory in a group."""
 
     scope: SessionScope = Field(SessionScope.MEMBER, description="member 每人各有记忆，group 全群共用记忆")
 
 
 class KnowledgeSettings(Section):
-    """What may be taken into a knowledge base, by whom, and how it is cut."""
+    """The files that a knowledge base accepts, from whom, and how they are split into chunks."""
 
     scope: KnowledgeScope = Field(KnowledgeScope.GROUP, description="group 每群各有知识库，global 所有群共用")
     upload_role: Role = Field("member", description="谁发的群文件会入库：member、admin 或 owner")
@@ -135,7 +135,7 @@ class KnowledgeSettings(Section):
 
 
 class RetrievalSettings(Section):
-    """How many candidates each stage passes on, and what the gate demands of them."""
+    """The number of candidates that each stage passes on, and the requirements of the gate."""
 
     recall_top_k: int = Field(30, ge=10, le=50, description="向量和字词各先找出多少段候选")
     rerank_top_k: int = Field(8, ge=1, le=50, description="最好的多少段候选交给重排")
@@ -155,7 +155,7 @@ class RetrievalSettings(Section):
 
 
 class RerankSettings(Section):
-    """Ordering candidates: the embedded model, or a rerank service."""
+    """The ranking of candidates: the embedded model, or a rerank service."""
 
     provider: Literal["local", "jina", "cohere", "siliconflow", "dashscope"] = Field(
         "local", description="local 用自带模型，其余用对应服务的重排接口"
@@ -175,13 +175,13 @@ class RerankSettings(Section):
 
 
 class AnswerSettings(Section):
-    """What an answer may rest on besides the group's documents."""
+    """The sources that an answer may use besides the group's documents."""
 
     general_knowledge: bool = Field(False, description="资料里没有时，是否让模型凭常识回答（会注明不是出自资料）")
 
 
 class BudgetSettings(Section):
-    """How much one member and one group may ask of the bot, so that nobody takes it from everybody else."""
+    """Limits on the use of the bot by one member and one group, so that some cannot use it up for all."""
 
     member_questions_per_minute: int = Field(6, ge=0, le=600, description="每人每分钟最多问几个问题，0 为不限")
     member_questions_per_day: int = Field(200, ge=0, le=100_000, description="每人每天最多问几个问题，0 为不限")
@@ -199,7 +199,7 @@ class BudgetSettings(Section):
 
 
 class ProactiveSettings(Section):
-    """Answering what the bot was not asked; each group switches it on for itself with /bot auto on."""
+    """Unasked answers; each group switches them on for itself with /bot auto on."""
 
     per_hour: int = Field(6, ge=1, le=60, description="没被叫到时，每群每小时最多主动回答几次")
     quiet_s: int = Field(120, ge=0, le=3600, description="两个人正在对话时，停多少秒才算说完")
@@ -207,7 +207,7 @@ class ProactiveSettings(Section):
 
 
 class MemorySettings(Section):
-    """How long a conversation is kept in full before its beginning is summarised."""
+    """The length at which the beginning of a conversation is summarised."""
 
     max_history_messages: int = Field(20, ge=2, le=200, description="对话超过多少条消息就总结")
     summary_chunk_size: int = Field(10, ge=2, le=200, description="每次把最早的多少条总结成一条")
@@ -225,14 +225,14 @@ class MemorySettings(Section):
 
 
 class SendSettings(Section):
-    """The outgoing pace: messages wait their turn, none is dropped."""
+    """The pace of sending: messages wait their turn, none is dropped."""
 
     group_interval_s: float = Field(1.5, ge=0, le=60, description="同一个群两条消息至少隔几秒，0 为不限")
     per_minute: int = Field(20, ge=0, le=600, description="一个账号在所有群合计每分钟最多发几条，0 为不限")
 
 
 class SandboxSettings(Section):
-    """The local page that plays a QQ group, for trying the bot without QQ."""
+    """The local page that simulates a QQ group, for trying the bot without QQ."""
 
     enabled: bool | None = Field(None, description="本机试用网页：true 开，false 关；留空则只在 HOST 是本机地址时打开")
     token: SecretStr = Field(
@@ -288,14 +288,14 @@ class Settings(Section):
 
     @property
     def local_address(self) -> str:
-        """`host:port` at which programs on this machine reach the bot."""
+        """The `host:port` at which programs on this machine reach the bot."""
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not listened on
         host = everywhere.get(self.host, self.host)
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
 
 def _check_token(name: str, secret: SecretStr, host: str, *, in_header: bool) -> None:
-    """Raise `ValueError` for a token that cannot be shown or is easily guessed. Empty means that there is none."""
+    """Raise `ValueError` for a token that cannot be displayed or is easily guessed. Empty means no token."""
     token = secret.get_secret_value()
     if not token:
         return
@@ -317,7 +317,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def setting_fields() -> Iterator[tuple[str, FieldInfo]]:
-    """Every setting's name and field, in the order of `.env.example`."""
+    """Yield the name and field of every setting, in the order of `.env.example`."""
     for name, info in Settings.model_fields.items():
         if isinstance(info.annotation, type) and issubclass(info.annotation, Section):
             for inner, inner_info in info.annotation.model_fields.items():
@@ -329,7 +329,7 @@ def setting_fields() -> Iterator[tuple[str, FieldInfo]]:
 def load_settings(env_file: Path, environment: Mapping[str, str]) -> Settings:
     """Read and validate all settings.
 
-    `env_file` need not exist. Raises `SettingsError` naming the first setting that is unknown or out of range, or the
+    `env_file` need not exist. Raise `SettingsError` naming the first setting that is unknown or out of range, or the
     line of the file that cannot be read.
     """
     known = {name for name, _ in setting_fields()}
@@ -351,9 +351,9 @@ def load_settings(env_file: Path, environment: Mapping[str, str]) -> Settings:
 
 
 def _assignments(env_file: Path) -> Iterator[tuple[str, str]]:
-    """Yield names and values in order. Quotes, comments and `export` are those of a shell; nothing is expanded."""
+    """Yield names and values in order. Quotes, comments and `export` work as in a shell; nothing is expanded."""
     try:
-        # Editors on Windows begin UTF-8 with a byte order mark.
+        # Editors on Windows start UTF-8 files with a byte order mark.
         text = env_file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise SettingsError(f"{env_file.name} 不是 UTF-8 编码，请用 UTF-8 另存后再启动。") from error
@@ -379,7 +379,7 @@ def _nested(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _looks_like_ours(key: str, known: set[str]) -> bool:
-    """Tell a misspelt setting from one of the many variables of a shell that have nothing to do with us."""
+    """Distinguish a misspelt setting from the many variables of a shell that are unrelated to the bot."""
     section, separator, _ = key.partition("__")
     if separator:
         sections = {name.partition("__")[0] for name in known if "__" in name}
@@ -420,7 +420,7 @@ def _sentence(error: ErrorDetails) -> str:
 
 
 def _plainly(value: Any) -> Any:
-    """A bound or a list of choices as people write it: `1` for 1.0, `a、b` for pydantic's "'a' or 'b'"."""
+    """Format a bound or a list of choices for people: `1` for 1.0, `a、b` for pydantic's "'a' or 'b'"."""
     if isinstance(value, float):
         return f"{value:.15g}"
     return re.sub(r"', '|' or '", "、", value).strip("'") if isinstance(value, str) else value

@@ -1,1 +1,1 @@
-"""From a question to an answer that can be sent: written by the model, or quoted from the files."""
+"""Turn a question into an answer that can be sent: written by the model, or quoted from the files."""

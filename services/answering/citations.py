@@ -1,11 +1,11 @@
-"""Citation numbers in a model's text: kept when they name a reference, removed when they are invented."""
+"""Citation numbers in a model's text: those that name a reference are kept, invented ones are removed."""
 
 import re
 from collections.abc import Collection, Sequence
 
-# Spaces and numbers are bounded so that a bracket that is never closed costs no more than any other character.
+# Repetitions are bounded so that a bracket that is never closed costs no more than any other character.
 _NUMBERS = r"\s{0,3}(?:(?:\^|资料|来源|参考|ref\.?)\s{0,3})?(\d{1,3}(?:\s{0,3}[,，、\-–~]\s{0,3}\d{1,3}){0,30})\s{0,3}"
-# 〔1〕, 【1】, ［资料1］, several in one, also as a range. A plain [1] may be the index of an array: a[1], f()[0].
+# Matches 〔1〕, 【1】 and ［资料1］, also lists and ranges. A plain [1] may be the index of an array: a[1], f()[0].
 _WRITTEN = re.compile(rf"[【〔［]{_NUMBERS}[\]】〕］]|(?<![A-Za-z_)\]])\[{_NUMBERS}[\]】〕］]", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\s*[\-–~]\s*(\d+)")
 # What a reader takes for a citation. Four digits are the year of an official document: 国发〔2024〕15号.
@@ -13,7 +13,7 @@ MARK = re.compile(r"〔\s*(\d{1,3})\s*〕")
 
 
 def normalise_citations(text: str, numbers: Collection[int]) -> str:
-    """The text with every citation as 〔n〕, and none whose number is not in `numbers`.
+    """Return the text with every citation written as 〔n〕, without those whose number is not in `numbers`.
 
     >>> normalise_citations("可以报销[1]，限额三千【2, 9】。", {1, 2})
     '可以报销〔1〕，限额三千〔2〕。'
@@ -26,13 +26,16 @@ def normalise_citations(text: str, numbers: Collection[int]) -> str:
         found = dict.fromkeys(map(int, re.findall(r"\d+", written)))
         return "".join(f"〔{number}〕" for number in found if number in numbers)
 
-    # "[1][2]": the second bracket follows the first's closing one, so marks are spaced before they are read.
+    # In "[1][2]" the second bracket directly follows a closing one, so the marks are separated before they are matched.
     spaced = re.sub(r"([\]】〕］])(?=[\[【〔［]\s{0,3}\d)", "\\1\u200b", text)
     return without_invented(_WRITTEN.sub(replace, spaced).replace("\u200b", ""), numbers)
 
 
 def without_invented(text: str, numbers: Collection[int]) -> str:
-    """Return the text without any 〔n〕 whose number is not in `numbers`, nor any that removing another one makes."""
+    """Return the text without any 〔n〕 whose number is not in `numbers`.
+
+    A mark that only forms when another one is removed is removed too.
+    """
     kept: list[str] = []
     for character in text:
         kept.append(character)
@@ -56,5 +59,5 @@ def _mark_at_end(characters: Sequence[str]) -> str:
 
 
 def cited_numbers(text: str) -> list[int]:
-    """The numbers of the citations, each once, in order of first use."""
+    """Return the numbers of the citations, each once, in order of first use."""
     return list(dict.fromkeys(int(match.group(1)) for match in MARK.finditer(text)))

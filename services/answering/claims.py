@@ -1,14 +1,17 @@
-"""Sentence by sentence: does what a model wrote stand in the passages it was shown, and does it say where?
+"""Check each sentence of a model's text against the passages that the model was shown.
 
-A *claim* is a sentence that states figures (numbers, codes), or most of whose words stand in a passage.
-- A claim without a citation, in it or in the next sentence of its line, gets one when exactly one passage plainly says
-  it; the model forgot the mark.
-- A citation of a passage with which a sentence has no word in common is taken away: it proves nothing. A sentence that
-  cites the wrong one of several passages thereby gets the right one.
-- A figure that stands neither in the passages it cites (any passage, where it cites none) nor in the conversation is
-  marked （未核实） behind the sentence. The citation stays: the sentence is about that passage, where one can look
-  up the true figure. Taking it away would let the same wrong figure pass as common knowledge.
-Everything is counted in words and figures; no model is asked.
+Two things are checked: whether the passages support the sentence, and whether the sentence cites them. A *claim* is a
+sentence that states figures (numbers, codes), or most of whose words occur in a passage.
+
+- A claim without a citation, in it or in the next sentence of its line, gets one if exactly one passage clearly
+  supports it: the model forgot the mark.
+- A citation of a passage that has no word in common with the sentence is removed, because it proves nothing. A sentence
+  that cites the wrong one of several passages thereby gets the right one.
+- A figure that occurs neither in the cited passages (in any passage if none is cited) nor in the conversation is marked
+  with （未核实） after the sentence. The citation stays: the sentence is about that passage, where the reader can look
+  up the true figure. Without the citation the same wrong figure would pass as common knowledge.
+
+The checks only count words and figures; they do not call a model.
 """
 
 import re
@@ -24,8 +27,8 @@ from services.retrieval.models import Reference
 
 UNVERIFIED = "（未核实）"
 
-# A piece up to and with its end and the citations behind it. A point ends a sentence only behind a word: not in 1. or
-# 3.5. The alternatives exclude each other, so that no text makes the search long.
+# One sentence with its end and the citations after it. A full stop ends a sentence only after a word, not in 1. or 3.5.
+# The alternatives are mutually exclusive, so that no text causes long backtracking.
 _SENTENCE = re.compile(
     r"(?:[^。！？!?；;.]|\.(?!\s|$)|(?<![A-Za-z)])\.(?=\s|$))*"
     r"(?:[。！？!?；;]+[」”’）)]*|(?<=[A-Za-z)])\.(?=\s|$)|$)(?:\s*〔\d{1,3}〕)*"
@@ -41,24 +44,25 @@ _FILLER = frozenset(
     "的了吗呢吧啊么是在和与或也都就可以把被对为于及这那有个会要到从请您你我他它们什怎样如果因此所但而且"
 )
 
-# A code says more about where a sentence is from than a pair of characters that any sentence may hold.
+# A code says more about the origin of a sentence than a pair of characters that may occur in any sentence.
 _CODE_WEIGHT = 3.0
 _CLEAR_COVERAGE = 0.6
 _CLEAR_LEAD = 0.2
 _CLEAR_MIN_TERMS = 4
-# Below this share a sentence has nothing of a passage, if it is long enough to tell.
+# Below this share a sentence has nothing in common with a passage, provided that it is long enough to judge.
 _FOREIGN_COVERAGE = 0.05
 _FOREIGN_MIN_TERMS = 8
-# An answer that rests on no passage and is longer than this is more than a courtesy.
+# An answer that is based on no passage and is longer than this is more than a courtesy.
 _COURTESY_CHARS = 80
 _SAID_COVERAGE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
-    """A text whose citations hold. `numbers` are those in it, in order of first use.
+    """A text whose citations have been checked.
 
-    `unverified` tells whether a figure was marked, `uncited` whether a claim is left without a citation.
+    `numbers` are those of the citations in it, in order of first use. `unverified` is true if a figure was marked,
+    `uncited` if a claim is left without a citation.
     """
 
     text: str
@@ -68,7 +72,7 @@ class CheckedText:
 
 
 class _Passage:
-    """A reference as words and figures."""
+    """The words and figures of a reference."""
 
     def __init__(self, reference: Reference) -> None:
         text = f"{reference.place}\n{reference.heading}\n{reference.text}"
@@ -78,22 +82,29 @@ class _Passage:
         self._terms = frozenset(index_terms_of_normal(normalise(text)))
 
     def coverage(self, terms: Sequence[str]) -> float:
-        """The share of a sentence's words that stand in the passage, 0 to 1."""
+        """Return the share of a sentence's words that occur in the passage, 0 to 1."""
         total = sum(map(_weight, terms))
         return sum(_weight(term) for term in self._terms.intersection(terms)) / total if total else 0.0
 
 
 def check(lines: Sequence[Line], references: Sequence[Reference], conversation: str) -> CheckedText:
-    """Check a model's text against the references it was shown. `conversation` is the question and what was said."""
+    """Check a model's text against the references that it was shown.
+
+    `conversation` is the question and the history.
+    """
     checker = _Checker(references, conversation)
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(checker.line(line) for line in _with_marks_attached(lines))).strip()
-    # Over the whole, code too: 〔n〕 is code in no language, and readers take it for a citation anywhere.
+    # This covers the whole text, including code: 〔n〕 is code in no language, and readers take it for a citation
+    # anywhere.
     text = without_invented(text, checker.known)
     return CheckedText(text, tuple(cited_numbers(text)), checker.unverified, checker.uncited)
 
 
 def says_something_new(text: str, conversation: str) -> bool:
-    """Whether a text states what the conversation has not: figures, or more words than a courtesy needs."""
+    """Return whether a text states something new: figures, or more words than a courtesy needs.
+
+    The content of `conversation` is not new.
+    """
     if figures(text) - stated_figures(conversation):
         return True
     if len(text) <= _COURTESY_CHARS:
@@ -102,14 +113,16 @@ def says_something_new(text: str, conversation: str) -> bool:
 
 
 def repeats(text: str, conversation: str) -> bool:
-    """Whether most of what a text says was said in the conversation."""
+    """Return whether most of a text has already been said in the conversation."""
     terms = _content_terms(text)
     said = matched_terms(normalise(conversation), terms)
     return bool(terms) and sum(map(_weight, said)) >= _SAID_COVERAGE * sum(map(_weight, terms))
 
 
 def split_sentences(line: str) -> list[str]:
-    """The sentences of one line, each with its end and the citations behind it; together they are the line.
+    """Return the sentences of one line, each with its end and the citations after it.
+
+    Joined together they are the line.
 
     >>> split_sentences("可以报销。〔1〕限额 3.5 万；超出自理")
     ['可以报销。〔1〕', '限额 3.5 万；', '超出自理']
@@ -128,8 +141,8 @@ class _Checker:
         self._said = stated_figures(conversation)
 
     def line(self, line: Line) -> str:
-        """One line with every citation in order."""
-        # A command is copied as it stands, so it must be whole.
+        """Return one line with its citations corrected."""
+        # A command is copied as it is, so it must stay complete.
         if line.code or not line.text.strip():
             return line.text
         sentences = split_sentences(normalise_citations(line.text, self.known))
@@ -180,7 +193,10 @@ class _Checker:
         return _inserted(sentence, UNVERIFIED)
 
     def _clear_passage(self, terms: Sequence[str], stated: frozenset[str]) -> int | None:
-        """The one passage that says a sentence, with every figure in it; None when there is none or several do."""
+        """Return the one passage that supports a sentence with every figure in it.
+
+        Return None if there is no such passage or more than one.
+        """
         if len(terms) < _CLEAR_MIN_TERMS:
             return None
         fitting = [passage for passage in self._passages.values() if stated <= passage.figures]
@@ -198,14 +214,17 @@ class _Checker:
 
 
 def _is_foreign(body: str, terms: Sequence[str], stated: frozenset[str], passage: _Passage) -> bool:
-    """Whether a sentence has nothing of a passage, as far as words can tell: not across languages, not if short."""
+    """Return whether a sentence has nothing in common with a passage, as far as words can tell.
+
+    They cannot tell across languages or for a short sentence.
+    """
     if len(terms) < _FOREIGN_MIN_TERMS or _is_chinese(body) != passage.is_chinese or stated & passage.figures:
         return False
     return passage.coverage(terms) < _FOREIGN_COVERAGE
 
 
 def _with_marks_attached(lines: Iterable[Line]) -> list[Line]:
-    """A line of nothing but citations belongs to the one before it."""
+    """Append each line that consists of nothing but citations to the line before it."""
     attached: list[Line] = []
     for line in lines:
         before = attached[-1] if attached else Line("")
@@ -218,7 +237,7 @@ def _with_marks_attached(lines: Iterable[Line]) -> list[Line]:
 
 
 def _inserted(sentence: str, mark: str) -> str:
-    """The sentence with a mark before what ends it."""
+    """Return the sentence with a mark inserted before its end."""
     place = len(sentence)
     while place and (sentence[place - 1] in _ENDS or sentence[place - 1].isspace()):
         place -= 1
@@ -226,7 +245,10 @@ def _inserted(sentence: str, mark: str) -> str:
 
 
 def _is_prose(body: str) -> bool:
-    """Whether this is a sentence, not a command or a path on a line of its own: nothing is written into those."""
+    """Return whether this is a sentence and not a command or a path on a line of its own.
+
+    Nothing is inserted into commands and paths.
+    """
     return bool(_HAN.search(body)) or body.rstrip().endswith((".", "!", "?"))
 
 
@@ -236,7 +258,7 @@ def _is_chinese(text: str) -> bool:
 
 
 def _content_terms(text: str) -> list[str]:
-    """The words of a text that say something."""
+    """Return the words of a text that carry meaning."""
     terms = query_terms(text)
     return [term for term in terms if not (len(term) <= 2 and set(term) <= _FILLER) and "的" not in term]
 

@@ -1,4 +1,4 @@
-"""Whether a model gives away the instructions that it was given, whole or in pieces."""
+"""Detect whether a model reveals its instructions, entirely or in pieces."""
 
 import base64
 import re
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from services.index.tokens import normalise
 
-# Letters and digits in a row. Shorter runs of ordinary Chinese stand in answers by chance: 只能用给出的编号 is eight.
+# Letters and digits in a row. Shorter runs of ordinary Chinese occur in answers by chance: 只能用给出的编号 is eight.
 PIECE_CHARS = 15
-# Fifteen letters are twenty of base64, fifteen Chinese characters sixty.
+# Fifteen letters are twenty characters of base64, fifteen Chinese characters sixty.
 _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _SPACE = re.compile(r"\s+")
 
@@ -16,9 +16,9 @@ _SPACE = re.compile(r"\s+")
 def discloses(text: str, instructions: str, allowed: Iterable[str]) -> bool:
     """Return whether `text` repeats 15 letters or digits in a row of `instructions`.
 
-    What stands in one of the `allowed` texts as well is not counted. Case, width, traditional or simplified writing and
-    everything between letters make no difference; text that is written backwards or in base64 is read too.
-    Translations, other encodings and texts with letters put in between are not recognised.
+    Pieces that also occur in one of the `allowed` texts are not counted. Case, width, traditional or simplified writing
+    and characters between letters make no difference. Text that is reversed or encoded in base64 is checked too.
+    Translations, other encodings and texts with inserted letters are not recognised.
     """
     secret = _pieces(_letters(instructions)).difference(*(_pieces(_letters(other)) for other in allowed))
     return any(not secret.isdisjoint(_pieces(reading)) for reading in _readings(text))
@@ -30,7 +30,7 @@ def _readings(text: str) -> Iterator[str]:
     yield letters[::-1]
     for run in _ENCODED.findall(_SPACE.sub("", text)):
         standard = run.replace("-", "+").replace("_", "/")
-        # A word directly before moves where the groups of four begin.
+        # A word directly before it shifts where the groups of four begin.
         for start in range(4):
             part = standard[start : start + (len(standard) - start) // 4 * 4]
             yield _letters(base64.b64decode(part).decode("utf-8", "ignore"))

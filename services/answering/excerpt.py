@@ -1,7 +1,7 @@
 """The best sentences of the best passages, quoted word for word: the answer without a language model.
 
-Which sentence, says a small trained network; the one before and after it are shown with it where they fit. Measured by
-`benchmarks.quality.extraction`.
+A small trained network chooses the sentence; the sentences before and after it are shown with it where they fit. The
+choice is measured by `benchmarks.quality.extraction`.
 """
 
 import math
@@ -23,8 +23,8 @@ from services.retrieval.models import Reference
 PASSAGES = 3
 _COVERAGE = FEATURES.index("coverage")
 _MAX_QUOTE_CHARS = 300
-# The logarithm of how probable the best sentence of another passage must be beside the first; on CMRC one question in
-# eight then gets a second quotation.
+# The minimum logarithm of the ratio between the probability of another passage's best sentence and that of the first
+# one. With this value one question in eight of CMRC gets a second quotation.
 _SECOND_BEST = math.log(0.5)
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；;\n])")
 _CODE = re.compile(r"(?:^|(?<=\n))(```|~~~).*?(?:\n\1[^\n]*(?:\n|$)|$)", re.DOTALL)
@@ -33,14 +33,14 @@ _ANNOUNCES = ("：", ":", "？", "?")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Consecutive sentences of one reference, as they stand there."""
+    """Consecutive sentences of one reference, verbatim."""
 
     reference: Reference
     text: str
 
 
 def quotes(question: str, references: Sequence[Reference], weights: Mapping[str, float]) -> list[Quote]:
-    """One or two quotations that answer the question best; none only when there are no references.
+    """Return the one or two quotations that answer the question best, or none if there are no references.
 
     `weights` gives the inverse document frequency of the question's terms.
     """
@@ -53,7 +53,7 @@ def quotes(question: str, references: Sequence[Reference], weights: Mapping[str,
     model = load_sentence_model()
     answering = _answering(passages, features)
     best = max(answering, key=model.scores(features).__getitem__)
-    # Where two documents say as much, both are shown, whichever of them is ranked first.
+    # If two documents say the same, both are shown, whichever of them is ranked first.
     features[:, [FEATURES.index("second_passage"), FEATURES.index("later_passage")]] = 0.0
     scores = model.scores(features)
     others = [index for index in answering if places[index][0] != places[best][0]]
@@ -65,10 +65,10 @@ def quotes(question: str, references: Sequence[Reference], weights: Mapping[str,
 
 
 def _answering(passages: Sequence[Sequence[str]], features: Floats) -> list[int]:
-    """The sentences that may be chosen: of a table those rows that hold most of the question's words.
+    """Return the sentences that may be chosen; of a table, the rows that contain most of the question's words.
 
-    The head of a table says what is asked. Its rows are alike but for the one that is asked for, of which a model that
-    was trained on prose knows nothing.
+    The header of a table says what is asked. Its rows differ only in what they are about, and a model that was trained
+    on prose knows nothing of that.
     """
     chosen: list[int] = []
     start = 0
@@ -87,14 +87,14 @@ def _answering(passages: Sequence[Sequence[str]], features: Floats) -> list[int]
 
 
 def sentences(text: str) -> list[str]:
-    """The text cut behind each sentence end and line; pieces under six characters go with the next one.
+    """Split the text after each sentence end and line; pieces under six characters join the next one.
 
-    A block of code stays whole, with the line that announces it.
+    A block of code stays whole, together with the line that announces it.
     """
     parts: list[str] = []
     pending = ""
     for piece in _pieces(text):
-        # A row of a table is one sentence however short: joined to another, its cells would be in other columns.
+        # A table row is one sentence even if it is short: joined to another row, its cells would be in other columns.
         is_row = CELLS in piece
         if is_row and pending.strip():
             parts.append(pending)
@@ -120,7 +120,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Give the sentences of each line; a row of a table stays whole, whatever stands in its cells."""
+    """Yield the sentences of each line; a table row stays whole, whatever its cells contain."""
     for line in text.splitlines(keepends=True):
         if CELLS in line:
             yield line
@@ -129,9 +129,10 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def neighbourhood(passage: Sequence[str], position: int) -> range:
-    """The sentence at `position` with the one after and the one before it, as far as they fit in a quotation.
+    """Return the sentence at `position` with the ones after and before it, as far as they fit in a quotation.
 
-    Not over the beginning of another item or paragraph, nor back to another line but one that asks or announces.
+    The range never crosses the beginning of another item or paragraph, and extends back to an earlier line only if that
+    line asks or announces something.
     """
     first = last = position
     size = len(passage[position])
@@ -147,14 +148,14 @@ def neighbourhood(passage: Sequence[str], position: int) -> range:
 def _continues(before: str, after: str, *, forwards: bool) -> bool:
     gap = before[len(before.rstrip()) :] + after[: len(after) - len(after.lstrip())]
     announced = before.rstrip().endswith(_ANNOUNCES)
-    # What a line heads is an item of its own.
+    # A line with a heading starts an item of its own.
     if line_heading(after) or (gap.count("\n") > 1 and not announced):
         return False
     return forwards or announced or "\n" not in gap
 
 
 def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
-    """The sentence with its neighbours; a table row keeps its header instead."""
+    """Return the sentence with its neighbours; a table row comes with its header instead."""
     passage, position = passages[place[0]], place[1]
     head = table_heads(passage)[position]
     if head is not None:
@@ -170,7 +171,7 @@ def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
 
 
 def _shown_row(head: str, row: str) -> str:
-    """Return a row below its head; where both are too long, each cell behind the name of its column."""
+    """Return a row below its header; if both are too long, each cell after the name of its column."""
     text = (head + row).strip()
     if len(text) > _MAX_QUOTE_CHARS and head:
         named = zip(head.strip("\n").split(CELLS), row.strip("\n").split(CELLS), strict=False)
@@ -179,6 +180,6 @@ def _shown_row(head: str, row: str) -> str:
 
 
 def _asks(sentence: str) -> bool:
-    """Whether this begins a question with its answer, which is shown as one."""
+    """Return whether this sentence begins a question with its answer, which is shown as a unit."""
     heading = line_heading(sentence)
     return heading is not None and heading.is_complete

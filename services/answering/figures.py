@@ -1,4 +1,4 @@
-"""The numbers and codes of a text in one writing, so that an answer's can be looked for in what it rests on."""
+"""The numbers and codes of a text in one notation, so that those of an answer can be found in its passages."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from services.text.numerals import DIGITS, SCALES, numeral_value
 
 _SIGNS = "".join((*DIGITS, *SCALES))
 _UNIT = "[年月日号天周点时秒元块人名位次页章条项版期届级班楼倍折岁米个份台本]|星期|小时|分钟|公里"
-# No number is longer; what is, is no number, and must not become one of thousands of digits.
+# No number is longer. A longer run is not a number and must not turn into one of thousands of digits.
 _MAX_SIGNS = 12
 _NUMERAL = re.compile(rf"[{_SIGNS}]{{1,{_MAX_SIGNS}}}")
-# A numeral that is surely meant as one: two signs and more, one before a unit, or a day of the week. 一 and 两 alone
-# are a manner of speaking, and so are 十分, 千万 and 万一.
+# A numeral that is certainly meant as one: two or more signs, one before a unit, or a day of the week. A single 一 or
+# 两 is a manner of speaking, and so are 十分, 千万 and 万一.
 _SURE_NUMERAL = re.compile(
     rf"(?<![第{_SIGNS}])(?!千万|百万|万一|万千|一一|一两|两三|三三|千百)[{_SIGNS}]{{2,{_MAX_SIGNS}}}|[二三四五六七八九十](?={_UNIT})|(?<=[周期])[一二三四五六](?!\w{{0,8}}期)"
 )
@@ -35,7 +35,9 @@ _LIST_MARK = re.compile(
 
 
 def figures(text: str) -> frozenset[str]:
-    """What a sentence states: its numbers by value and its codes, without list marks and manners of speaking.
+    """Return what a sentence states: its numbers by value and its codes.
+
+    List marks and manners of speaking are left out.
 
     >>> sorted(figures("1. 每晚 5,000 元（三百五十元封顶），见 ERR-4032"))
     ['350', '5000', 'err4032']
@@ -49,7 +51,7 @@ def figures(text: str) -> frozenset[str]:
 
 
 def stated_figures(text: str) -> frozenset[str]:
-    """Everything in a passage that can be read as a number or a code, in every reading that people use.
+    """Return everything in a passage that can be read as a number or a code, in every common reading.
 
     >>> stated_figures("晚上十点半熄灯") >= {"10", "30"}
     True
@@ -57,7 +59,7 @@ def stated_figures(text: str) -> frozenset[str]:
     normal = normalise(_separated(text))
     found = {*_latin(normal), *(str(numeral_value(match)) for match in _NUMERAL.findall(normal))}
     found.update(_plain(_scaled(match)) for match in _SCALED.finditer(normal))
-    # 周三四 and 三五天 are several.
+    # 周三四 and 三五天 name several numbers.
     rows = (row for row in _NUMERAL.findall(normal) if SCALES.keys().isdisjoint(row))
     found.update(str(DIGITS[sign]) for row in rows for sign in row)
     if "半" in normal:
@@ -76,7 +78,7 @@ def _time(match: re.Match[str]) -> str:
 
 
 def _times(normal: str) -> Iterator[str]:
-    """Every time of day in a passage, as it may be read on a clock of twelve hours or twenty-four."""
+    """Yield every time of day in a passage, in the readings of a twelve-hour and a twenty-four-hour clock."""
     for match in _CLOCK_TIME.finditer(normal):
         yield from _readings(int(match.group(1)), int(match.group(2)))
     for match in _SPOKEN_TIME.finditer(normal):
@@ -96,7 +98,7 @@ def _number(written: str) -> int:
 
 
 def _separated(text: str) -> str:
-    # A full-width comma separates; normalising would make it the comma of a number.
+    # A full-width comma separates; normalisation would turn it into the comma of a number.
     return text.replace("，", "。").replace("百分之", " ")
 
 
@@ -111,13 +113,13 @@ def _latin(normal: str) -> Iterator[str]:
         elif any(character.isalpha() for character in token) or token.count(".") > 1:
             yield _bare(token)
         else:
-            # The zeros of 13:00 say nothing.
+            # The zeros of 13:00 carry no information.
             parts = [_plain(float(part)) for part in _DECIMAL.findall(token)]
             yield from (part for part in parts if part != "0" or len(parts) == 1)
 
 
 def _bare(token: str) -> str:
-    """A code without its joiners: ERR-4032 and err_4032 are the same, and so are v1.2.0 and 1.2.0."""
+    """Return a code without its joiners, so that ERR-4032 equals err_4032, and v1.2.0 equals 1.2.0."""
     return re.sub(r"^v(?=\d)", "", re.sub(r"[_\-/:#@+]", "", token))
 
 

@@ -1,4 +1,4 @@
-"""What an answer is."""
+"""The types of answers and their sources."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from services.retrieval.models import Reference
 
 
 class AnswerKind(StrEnum):
-    """How an answer came about. GENERAL rests on nothing but what the model knows, and says so."""
+    """How an answer came about. GENERAL is based only on what the model knows, and says so."""
 
     WRITTEN = "written"
     EXCERPT = "excerpt"
@@ -19,11 +19,11 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer ready to be laid out.
+    """An answer ready for layout.
 
-    The numbers 〔n〕 in `text` are exactly those of `sources`. `notice` holds Chinese sentences about what did not go
-    as it should, or is empty. `doubtful` tells that something in the text could not be confirmed by the documents; the
-    text or the notice says so too.
+    The numbers 〔n〕 in `text` are exactly those of `sources`. `notice` holds Chinese sentences about what went wrong,
+    or is empty. `doubtful` means that the documents do not confirm something in the text; the text or the notice says
+    so too.
     """
 
     kind: AnswerKind
@@ -34,7 +34,7 @@ class Answer:
 
 
 class SourceStatus(StrEnum):
-    """What became of a passage that was cited."""
+    """The outcome of looking up a cited passage."""
 
     FOUND = "found"
     UNKNOWN = "unknown"
@@ -43,7 +43,10 @@ class SourceStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CitedPassage:
-    """A passage by its number in the last answer. `numbers` are those that the answer has, when this one is unknown."""
+    """A passage, looked up by its number in the last answer.
+
+    If the number is unknown, `numbers` are those that the answer does have.
+    """
 
     status: SourceStatus
     reference: Reference | None = None
@@ -51,7 +54,7 @@ class CitedPassage:
 
 
 def source_of(reference: Reference, number: int) -> Source:
-    """A reference as the source `number` of an answer."""
+    """Return a reference as the source `number` of an answer."""
     return Source(
         number=number,
         place=reference.place,

@@ -1,25 +1,25 @@
-"""Markdown to what reads well in QQ, which renders none of it."""
+"""Convert Markdown to text that reads well in QQ, which renders no Markdown."""
 
 import re
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"^\s*(```|~~~)[\w+-]*\s*$")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}(?=\s)")
-# A quotation needs its space, or stands before Chinese; ">100" and ">>> x" are what somebody wrote.
+# A quotation mark needs its space, or stands before Chinese; ">100" and ">>> x" are literal text.
 _QUOTATION = re.compile(r"^\s{0,3}(?:>\s?)*(?:>\s+|>(?=[\u4e00-\u9fff「（])|>$)")
 _BULLET = re.compile(r"^(\s*)[*+-]\s+")
 _RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
 _TABLE_RULE_CELL = re.compile(r":?-{2,}:?")
-# Shown where a cell of a table holds nothing: without it the cells behind would move to another column.
+# Shown for an empty table cell: without it the following cells would move to another column.
 _EMPTY_CELL = "—"
 _BOLD = re.compile(r"\*\*|__")
-# Between two of these a mark is an operator or a part of a name: 2**3, LLM__MODEL. Chinese words are not meant.
+# Between two of these a mark is an operator or part of a name: 2**3, LLM__MODEL. Chinese characters do not count.
 _WORD = re.compile(r"[A-Za-z0-9_()\[\]]")
 _ARGUMENT_BEGINS = "({[,=:，、（"
 _NAME = re.compile(r"[A-Za-z0-9_.]+")
 _STRUCK = re.compile(r"~~(?=\S)([^~\n]+?)(?<=\S)~~")
-# One star is a product (长*宽*高), a wildcard or a pointer as often as emphasis: only where it closes, with no word,
-# number, slash or point on its outer sides.
+# A single star is a product (长*宽*高), a wildcard or a pointer as often as emphasis. It counts as emphasis only in a
+# pair without a word, number, slash or point on its outer sides.
 _EMPHASIS = re.compile(r"(?<![*\w\\/.)\]])\*(?=[^\s*])([^*\n]+?)(?<=[^\s*])\*(?![*\w\\/.(])")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _LINK = re.compile(r"!?\[([^\[\]\n]+)\]\(([^\s\[)]+)\)")
@@ -28,14 +28,14 @@ _BLANKS = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without marks. `code`: it stood in a fence, so that every character of it is meant."""
+    """One line without Markdown. `code` is true for a line of a code fence, which is kept literally."""
 
     text: str
     code: bool = False
 
 
 def plain_lines(markdown: str) -> list[Line]:
-    """The lines without Markdown's marks; what stands in code fences is left as it is."""
+    """Return the lines without Markdown; the content of code fences is left as it is."""
     lines: list[Line] = []
     in_code = False
     for line in markdown.replace("\r\n", "\n").split("\n"):
@@ -49,15 +49,15 @@ def plain_lines(markdown: str) -> list[Line]:
 
 
 def joined(lines: list[Line]) -> str:
-    """The lines as one text, without long gaps."""
+    """Return the lines as one text, with no more than one blank line in a row."""
     return _BLANKS.sub("\n\n", "\n".join(line.text for line in lines)).strip()
 
 
 def plain_text(markdown: str) -> str:
-    """The same text without Markdown's marks; what stands in code fences is left as it is.
+    r"""Return the text without Markdown; the content of code fences is left as it is.
 
-    >>> plain_text("## 结论\\n**可以**报销，见 [制度](https://a.cn)")
-    '结论\\n可以报销，见 制度 https://a.cn'
+    >>> plain_text("## 结论\n**可以**报销，见 [制度](https://a.cn)")
+    '结论\n可以报销，见 制度 https://a.cn'
     """
     return joined(plain_lines(markdown))
 
@@ -68,7 +68,7 @@ def _plain_line(line: str) -> str:
     line = _QUOTATION.sub("", line)
     if match := _HEADING.match(line):
         title = line[match.end() :].strip()
-        # "## 结论 ##" is closed; "# C#" is not.
+        # "## 结论 ##" is a closed heading; "# C#" is not.
         line = title.rstrip("#").rstrip() if title.rstrip("#")[-1:] in ("", " ") else title
     row = line.strip()
     if row.strip("| ") and row.startswith("|") and row.endswith("|"):
@@ -77,7 +77,7 @@ def _plain_line(line: str) -> str:
     line = _LINK.sub(
         lambda match: match.group(1) if match.group(1) == match.group(2) else " ".join(match.groups()), line
     )
-    # Inline code is kept from the marks of emphasis: `*args` and `a*b*c` are meant.
+    # Inline code is exempt from emphasis: `*args` and `a*b*c` are literal.
     parts = _CODE.split(line)
     return "".join(part if position % 2 else _without_emphasis(part) for position, part in enumerate(parts))
 
@@ -94,7 +94,7 @@ def _without_emphasis(text: str) -> str:
 
 
 def _without_bold(text: str) -> str:
-    """Return the text without pairs of ** and __ that mark words as important.
+    """Return the text without pairs of ** and __ that mark bold words.
 
     Pairs are found in one pass: a pattern would search the rest of the text once for each mark that is never closed.
     """
@@ -105,7 +105,7 @@ def _without_bold(text: str) -> str:
         opening = opened.get(mark[0])
         if opening and _may_close(before, behind) and mark.start() > opening.end():
             del opened[mark[0]]
-            # __init__ is a name, whatever stands around it.
+            # __init__ is a name, whatever surrounds it.
             if mark[0] == "**" or not _NAME.fullmatch(text, opening.end(), mark.start()):
                 removed += (opening, mark)
         elif opening is None and _may_open(before, behind):

@@ -1,4 +1,4 @@
-"""Answers without a model: the files' own sentences, or a plain word that they say nothing."""
+"""Answers without a model: the files' own sentences, or a reply that they contain nothing."""
 
 import re
 
@@ -6,12 +6,12 @@ from services.answering.excerpt import quotes
 from services.answering.models import Answer, AnswerKind, source_of
 from services.retrieval.models import Question, Retrieval
 
-# What a document writes like one of our citations would name a source that the list does not have.
+# A mark in a document that looks like one of our citations would name a source that is not in the list.
 _FOREIGN_MARK = re.compile(r"〔(\s*\d{1,3}\s*)〕")
 
 
 def excerpt_answer(question: Question, retrieval: Retrieval) -> Answer:
-    """The answer by quotation, or a plain word that nothing was found and which documents come closest."""
+    """Return the answer by quotation, or the reply that nothing was found."""
     chosen = quotes(question.shown, retrieval.references, retrieval.term_weights)
     if not chosen:
         return nothing_found(retrieval)
@@ -22,7 +22,10 @@ def excerpt_answer(question: Question, retrieval: Retrieval) -> Answer:
 
 
 def nothing_found(retrieval: Retrieval) -> Answer:
-    """The word that nothing was found; documents that come closest are named, nothing of them is shown."""
+    """Return the reply that nothing was found.
+
+    It names the documents that come closest, but shows none of their content.
+    """
     if retrieval.chunk_count == 0:
         text = "这里还没有资料。把文件发到群里或私聊发给我，我会自动入库，之后就能问了。"
     elif not retrieval.nearest:

@@ -1,4 +1,4 @@
-"""Answering one question of one session: the only thing of this package that a plugin sees."""
+"""Answer one question of one session: the part of this package that plugins use."""
 
 import logging
 from dataclasses import replace
@@ -34,9 +34,9 @@ _NOT_REMEMBERED = "（这一轮对话没能记下来，后面可能接不上。�
 
 
 class QuestionAnswering:
-    """Answers by the model where there is one, by quotation where there is none, it fails or its budget is spent.
+    """Answers by the model, or by quotation if there is no model, it fails or its budget is spent.
 
-    Without `budget` the model may be asked without limit.
+    Without `budget` the model may be called without limit.
     """
 
     def __init__(
@@ -51,11 +51,15 @@ class QuestionAnswering:
         self._memory = memory
         self._budget = budget
         self.traces = AnswerTraces()
-        # The sources of the last unasked answer of each group, which is nobody's memory; gone with the process.
+        # The sources of each group's last unasked answer, which belongs to no user's memory. They are lost on a
+        # restart.
         self._unasked: dict[str, tuple[Source, ...]] = {}
 
     async def ask(self, session_id: str, user_id: int, collection: Collection, question: Question) -> Answer:
-        """Answer and remember. Always gives something to send; raises only when the records themselves fail."""
+        """Answer and remember the turn.
+
+        Always return something to send; raise only if the records themselves fail.
+        """
         times = StageTimes()
         async with self._memory.turn(session_id, user_id, question.shown) as turn:
             with times.measure("total"), charged(Charge(chat_of(session_id), turn.id)):
@@ -65,10 +69,10 @@ class QuestionAnswering:
         return answer
 
     async def answer_unasked(self, collection: Collection, question: Question, retrieval: Retrieval) -> Answer | None:
-        """An answer to what nobody asked the bot, from passages approved already; nobody's memory is read or written.
+        """Answer a message that was not addressed to the bot, from passages that are already approved.
 
-        Call it within `charged`. None where the model fails, finds nothing, or does not show where every figure of its
-        answer stands.
+        No user's memory is read or written. Call this within `charged`. Return None if the model fails, finds nothing,
+        or does not cite a source for every figure of its answer.
         """
         if retrieval.status is not RetrievalStatus.USABLE or not retrieval.references:
             return None
@@ -87,9 +91,10 @@ class QuestionAnswering:
         return answer
 
     async def source(self, session_id: str, collection: Collection, number: int) -> CitedPassage:
-        """The passage that 〔number〕 named in the session's last answer with citations, else in the last unasked one.
+        """Return the passage that 〔number〕 named in the session's last answer with citations.
 
-        `collection` is the one that the session may ask now: a passage of any other is GONE. Raises `SearchIndexError`.
+        If that answer has no such number, look in the last unasked answer. `collection` is the one that the session may
+        ask now: a passage of any other is GONE. Raise `SearchIndexError` if the index fails.
         """
         sources = await self._memory.sources(session_id)
         known = (*sources, *self._unasked.get(collection.name, ()))
@@ -102,7 +107,7 @@ class QuestionAnswering:
         return CitedPassage(SourceStatus.GONE if reference is None else SourceStatus.FOUND, reference)
 
     def tidy(self, session_id: str) -> None:
-        """What can wait until the reply is out: summarising a long history."""
+        """Schedule what can wait until the reply is sent: summarising a long history."""
         self._memory.tidy(session_id)
 
     async def _answered(
@@ -127,7 +132,7 @@ class QuestionAnswering:
     async def _write(
         self, chain: RagChain[Answer], collection: Collection, question: Question, turn: Turn, times: StageTimes
     ) -> tuple[Answer, Retrieval]:
-        # Asked first: a retrieval for an answer that is not written would be for nothing.
+        # Checked first: without an answer to write, the retrieval would be wasted.
         if self._budget is not None:
             self._budget.require()
         written = await chain.answer(collection.name, question, turn.history, times)
@@ -152,7 +157,7 @@ class QuestionAnswering:
     async def _without_model(
         self, collection: Collection, question: Question, turn: Turn, error: ModelError, times: StageTimes
     ) -> tuple[Answer, Retrieval | None]:
-        """The model failed: one sentence, and what the files themselves say, if anything."""
+        """Return the answer after a model failure: one sentence, and what the files themselves say, if anything."""
         try:
             retrieval = await self._retriever.retrieve(collection.name, question, expand=False, times=times)
         except SearchIndexError:
@@ -180,7 +185,7 @@ class QuestionAnswering:
 
 
 async def _in_context(question: Question, turn: Turn) -> Question:
-    """With the last question that says something alone, where this one does not."""
+    """Return the question together with the last complete one before it, if it refers to that."""
     if not follows_up(question.text):
         return question
     asked = await turn.history.last_questions(_LOOK_BACK)

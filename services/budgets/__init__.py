@@ -1,1 +1,1 @@
-"""What one member and one group may ask of the bot, and who pays for a call of the model."""
+"""Limits on what one member and one group may ask of the bot, and the charging of model calls."""

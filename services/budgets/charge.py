@@ -1,4 +1,4 @@
-"""Who pays for a call of the model: the group or private chat on whose behalf the present task works."""
+"""The group or private chat that pays for the model calls of the current task."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,13 +14,13 @@ class Charge:
     turn_id: int | None = None
 
 
-# No default: a call of the model that nobody pays for is a programming error.
+# No default: a model call that nobody pays for is a programming error.
 _present: ContextVar[Charge] = ContextVar("charge")
 
 
 @contextmanager
 def charged(charge: Charge) -> Generator[None]:
-    """Charge every call of the model in the block, and in the tasks that it starts, to `charge`."""
+    """Charge every model call in the block, and in the tasks that it starts, to `charge`."""
     token = _present.set(charge)
     try:
         yield
@@ -29,5 +29,5 @@ def charged(charge: Charge) -> Generator[None]:
 
 
 def present_charge() -> Charge:
-    """Return who pays for what the present task does. Raises `LookupError` outside of `charged`."""
+    """Return the charge of the current task. Raise `LookupError` outside of `charged`."""
     return _present.get()

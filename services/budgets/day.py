@@ -1,11 +1,11 @@
-"""The day that daily budgets count in."""
+"""The calendar day of the daily budgets."""
 
 from datetime import date, datetime, time
 from zoneinfo import ZoneInfo
 
 from services.records.tables import now
 
-# The people of QQ live in one time zone; the server may stand in another.
+# The users of QQ live in one time zone; the server may be in another.
 _ZONE = ZoneInfo("Asia/Shanghai")
 
 

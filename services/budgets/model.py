@@ -1,4 +1,4 @@
-"""Calls and tokens of the model: counted for each group and private chat, bounded for the day."""
+"""Calls and tokens of the model, counted and limited per day for each group and private chat."""
 
 import asyncio
 import logging
@@ -18,8 +18,8 @@ from services.settings import BudgetSettings
 
 log = logging.getLogger(__name__)
 
-# So many calls of one group run at a time; the client of the model has 1,000 connections for all groups together. With
-# 60 questions a minute and answers that take eight seconds, as slow services do, nobody waits for a call.
+# The maximum number of simultaneous calls of one group; the client of the model has 1,000 connections for all groups
+# together. With 60 questions a minute and answers that take eight seconds, as slow services do, no call has to wait.
 CALLS_AT_ONCE = 8
 _SPENT = "今天这里的模型用量用完了，明天再试。"
 _NOTICE = "今天这里的模型用量用完了，先只摘录资料原文，明天恢复。"
@@ -39,11 +39,11 @@ class _Day:
 
 
 class ModelBudget:
-    """The meter of every model (see `services.llm.ModelMeter`): who pays is what `charged` says.
+    """The meter of every model (see `services.llm.ModelMeter`); `charged` determines who pays.
 
-    A call counts when it begins, so that there are never more than the budget allows. Tokens are known when it ends:
-    the calls under way, at most `CALLS_AT_ONCE` for each group, may exceed their budget. A call with its retries counts
-    once. The counts of the day survive a restart by `resume`.
+    A call counts when it begins, so that there are never more calls than the budget allows. Its tokens are only known
+    when it ends: the calls in progress, at most `CALLS_AT_ONCE` for each group, may exceed the token budget. A call
+    with its retries counts once. The counts of the day survive a restart through `resume`.
     """
 
     def __init__(self, records: UsageRecords, settings: BudgetSettings, *, day: Callable[[], date] = today) -> None:
@@ -54,7 +54,7 @@ class ModelBudget:
         self._lanes: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def resume(self) -> None:
-        """Count what was used today before this process began."""
+        """Count what was used earlier today, before this process started."""
         day = self._present_day()
         for usage in await self._records.model_usage_since(beginning_of(day.day)):
             spent = day.spent.setdefault(usage.chat, _Spent())
@@ -62,7 +62,7 @@ class ModelBudget:
             spent.tokens += usage.tokens
 
     def require(self) -> None:
-        """Raise `ModelBudgetSpent` if whoever pays now has nothing left for today."""
+        """Raise `ModelBudgetSpent` if the current payer has nothing left for today."""
         chat = present_charge().chat
         spent = self._present_day().spent.get(chat, _Spent())
         calls, tokens = self._settings.group_model_calls_per_day, self._settings.group_model_tokens_per_day
@@ -70,7 +70,10 @@ class ModelBudget:
             raise ModelBudgetSpent(_SPENT, f"{chat}: {spent.calls} calls, {spent.tokens} tokens")
 
     def notice(self) -> str:
-        """Return the sentence that the model is not asked any more today; empty when it was said here before."""
+        """Return the sentence that the model is not called any more today.
+
+        It is empty if it has already been sent in this chat today.
+        """
         chat, told = present_charge().chat, self._present_day().told
         if chat in told:
             return ""
@@ -79,9 +82,9 @@ class ModelBudget:
 
     @asynccontextmanager
     async def metered(self, call: ModelCall) -> AsyncGenerator[None]:
-        """Wait until few enough calls of the same group are under way, then count what the block does with `call`.
+        """Wait until few enough calls of the same group are in progress, then count what the block does with `call`.
 
-        Raises `ModelBudgetSpent` before the block where nothing is left.
+        Raise `ModelBudgetSpent` before the block if nothing is left.
         """
         charge = present_charge()
         lane = self._lanes.setdefault(charge.chat, asyncio.Semaphore(CALLS_AT_ONCE))
@@ -112,7 +115,7 @@ class ModelBudget:
         try:
             await self._records.add_model_call(entry)
         except RecordsError:
-            # The answer is there and paid for, and counted in memory: it is not thrown away for its entry.
+            # The answer has arrived, is paid for and is counted in memory; a missing entry is no reason to drop it.
             log.exception("a call of the model for %s could not be written down", entry.chat)
 
     def _spent(self, chat: str) -> _Spent:
@@ -128,7 +131,7 @@ class ModelBudget:
 def _tokens(call: ModelCall, *, given_up: bool) -> tuple[int, int, bool]:
     """Return the tokens of prompt and completion, and whether they are estimated.
 
-    A call that was given up has been sent and is paid for, as far as anybody can tell; one that was refused is not.
+    A call that was given up has been sent and is assumed to be paid for; a call that was refused is not.
     """
     reply = call.reply
     if reply is None:
@@ -147,6 +150,6 @@ def estimated_tokens(text: str) -> int:
     >>> estimated_tokens("报销制度"), estimated_tokens("reimbursement")
     (4, 4)
     """
-    # Counted by the length in UTF-8, where a Chinese character has three bytes: no loop over a long text.
+    # Computed from the length in UTF-8, where a Chinese character has three bytes: no loop over a long text.
     wide = (len(text.encode("utf-8", "surrogatepass")) - len(text)) // 2
     return wide + -(-(len(text) - wide) // 4)

@@ -1,7 +1,8 @@
-"""How many questions one member and one group may ask, and the one sentence for what is refused.
+"""Limits on the questions of one member and one group, and the sentence for a refusal.
 
-A member's minute and waiting questions count in each chat for itself, a member's day over all chats, a group's day over
-all its members. Times of the last minute are seconds of a monotonic clock; days are calendar days in Shanghai.
+The questions of a member's last minute and those that wait count in each chat separately, those of a member's day over
+all chats, those of a group's day over all its members. Times of the last minute are seconds of a monotonic clock; days
+are calendar days in Shanghai.
 """
 
 import math
@@ -25,7 +26,7 @@ _DUPLICATE = "这个问题正在答，稍等。"
 
 
 class Refusal(StrEnum):
-    """Why a question or a command is not taken."""
+    """The reason why a question or a command is refused."""
 
     DUPLICATE = "duplicate"
     WAITING = "waiting"
@@ -36,7 +37,7 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Whether a question or a command is taken. `sentence` is what to say, empty where it was said before."""
+    """The decision about a question or a command. `sentence` is the reply, empty if it was already sent."""
 
     refusal: Refusal | None = None
     sentence: str = ""
@@ -44,9 +45,9 @@ class Admission:
 
 @dataclass(slots=True)
 class _Member:
-    """One member in one chat: when they asked within the last minute, what is not answered yet, what they were told.
+    """One member in one chat: their questions of the last minute, their unanswered questions, and what they were told.
 
-    While `waits` or until `silent_until`, what they were told last still holds and nothing more is said.
+    While `waits` is true or until `silent_until`, the last reply still applies and no further one is sent.
     """
 
     asked: deque[float] = field(default_factory=deque[float])
@@ -56,20 +57,20 @@ class _Member:
     silent_until: float = -math.inf
 
     def forget_before(self, moment: float) -> None:
-        """Drop what is older than `moment`."""
+        """Drop everything older than `moment`."""
         while self.asked and self.asked[0] <= moment:
             self.asked.popleft()
         self.told = {kind: at for kind, at in self.told.items() if at > moment}
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is left that could decide about their next question."""
+        """Whether nothing is left that affects the decision about their next question."""
         return not (self.asked or self.pending or self.told)
 
 
 @dataclass(slots=True)
 class _Day:
-    """What was asked on one day, and who was told that it is enough."""
+    """The questions of one day, and who was told that a limit is reached."""
 
     day: date
     members: Counter[int] = field(default_factory=Counter[int])
@@ -78,10 +79,10 @@ class _Day:
 
 
 class QuestionBudget:
-    """Decides about each question and command in the order they came, from memory.
+    """Decides about each question and command in the order of arrival, from memory.
 
-    Superusers are never refused; their questions count for their group. The counts of the day survive a restart by
-    `resume`. What is kept for the minute goes after a minute, what is kept for the day at midnight.
+    Superusers are never refused; their questions count for their group. The counts of the day survive a restart through
+    `resume`. Data about the last minute is dropped after a minute, data about the day at midnight.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class QuestionBudget:
         self._swept_at = clock()
 
     async def resume(self, records: UsageRecords) -> None:
-        """Count what was asked today before this process began."""
+        """Count what was asked earlier today, before this process started."""
         day = self._present_day()
         since = beginning_of(day.day)
         for session_id, user_id, count in await records.questions_since(since):
@@ -116,15 +117,15 @@ class QuestionBudget:
 
     @property
     def remembered(self) -> int:
-        """How many members have anything kept about them for the present minute."""
+        """The number of members about whom anything is kept for the current minute."""
         return len(self._members)
 
     @contextmanager
     def asking(self, session: Session, text: str) -> Generator[Admission]:
-        """Decide about a question; one that is taken counts as waiting until the block ends.
+        """Decide about a question; an accepted one counts as waiting until the block ends.
 
-        The same question of the same member, compared without case, width, spaces and punctuation, is refused while
-        the first one waits or is being answered.
+        The same question of the same member, compared without case, width, spaces and punctuation, is refused while the
+        first one waits or is being answered.
         """
         key = _comparable(text)
         admission = self._question(session, key)
@@ -141,11 +142,14 @@ class QuestionBudget:
                 member.waits = False
 
     def turn(self, session: Session) -> AbstractAsyncContextManager[None]:
-        """Wait for the turn of a question that was taken; see `FairTurns`."""
+        """Wait for the turn of an accepted question; see `FairTurns`."""
         return self._turns.turn(session)
 
     def command(self, session: Session) -> Admission:
-        """Decide about a command. Questions and commands count together for the minute, commands for no day."""
+        """Decide about a command.
+
+        Questions and commands count together for the minute; commands count for no day.
+        """
         if session.user_id in self._superusers:
             return Admission()
         member = self._member(session)
@@ -155,18 +159,21 @@ class QuestionBudget:
         return Admission()
 
     def has_room_for_unasked(self, group_id: int) -> bool:
-        """Whether the group's day has room for an answer that nobody asked for."""
+        """Return whether the group's day has room for an unasked answer."""
         limit = self._settings.group_questions_per_day
         return not limit or self._present_day().groups[group_id] < limit
 
     def count_unasked(self, group_id: int) -> bool:
-        """Count an answer that nobody asked for against the group's day. False, and not counted, without room."""
+        """Count an unasked answer against the group's day.
+
+        Return False, and count nothing, if there is no room.
+        """
         if not self.has_room_for_unasked(group_id):
             return False
         self._present_day().groups[group_id] += 1
         return True
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _question(self, session: Session, key: str) -> Admission:
         member, day = self._member(session), self._present_day()
@@ -203,7 +210,7 @@ class QuestionBudget:
         if key in member.pending:
             sentence = self._said_once(member, Refusal.DUPLICATE, _DUPLICATE)
             refused = Admission(Refusal.DUPLICATE, sentence)
-        # The one that is being answered does not wait.
+        # The question that is being answered does not wait.
         elif len(member.pending) > limit:
             sentence = f"你有 {limit} 个问题在等，等我答完再问。"
             refused = Admission(Refusal.WAITING, self._said_once(member, Refusal.WAITING, sentence))
@@ -249,6 +256,6 @@ class QuestionBudget:
 
 
 def _comparable(text: str) -> str:
-    """Return `text` without case, width, spaces and punctuation; as it is where nothing else would be left."""
+    """Return `text` without case, width, spaces and punctuation, or unchanged if nothing would be left."""
     letters = "".join(each for each in unicodedata.normalize("NFKC", text).casefold() if each.isalnum())
     return letters or text

@@ -1,4 +1,4 @@
-"""Turns at the questions of one chat: a bounded number at a time, and members take turns."""
+"""Turns for the questions of one chat: a limited number at a time, and members take turns."""
 
 import asyncio
 import itertools
@@ -18,7 +18,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Line:
-    """One chat: who is being answered, who waits, and the number of the turn that each of them began last."""
+    """One chat: the members being answered, those who wait, and the number of the last turn that each of them began."""
 
     running: set[int] = field(default_factory=set[int])
     waiting: dict[int, deque[_Waiting]] = field(default_factory=dict[int, deque[_Waiting]])
@@ -28,9 +28,8 @@ class _Line:
 class FairTurns:
     """Grants turns in each chat to at most `at_once` members at a time, and to each member one at a time.
 
-    The next turn goes to the waiting member whose last turn began longest ago, so that many questions of one member
-    do not stand before those of everybody else. A member's own questions keep their order. Chats do not wait for each
-    other.
+    The next turn goes to the waiting member whose last turn began longest ago, so that many questions of one member do
+    not delay those of everybody else. A member's own questions keep their order. Chats do not wait for each other.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -68,7 +67,7 @@ class FairTurns:
             member = min(idle, key=lambda each: (line.begun.get(each, 0), line.waiting[each][0].number))
             chosen = line.waiting[member][0]
             self._leave(line, member, chosen)
-            # A task that was cancelled has not come to leave the line yet.
+            # The cancelled task has not yet left the line itself.
             if chosen.turn.cancelled():
                 continue
             line.running.add(member)

@@ -1,1 +1,1 @@
-"""The search index: chunks of documents, found by meaning (vectors) and by words."""
+"""The search index: chunks of documents, searchable by meaning (vectors) and by words."""

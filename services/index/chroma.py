@@ -1,12 +1,12 @@
-"""Search by meaning: one Chroma collection for each collection and space. Synchronous; lives in the index process.
+"""Vector search: one Chroma collection for each collection and space. Synchronous; runs in the index process.
 
-Chroma holds vectors, ids and builds; passages and their metadata stay with the lexical store, where they are needed
-anyway: a second copy in Chroma's own full-text table makes writing six times slower (measured: 57 rows a second
-instead of 340).
+Chroma holds vectors, ids and builds; passages and their metadata stay in the lexical store, where they are needed
+anyway. A second copy in Chroma's own full-text table makes writing six times slower (measured: 57 rows a second instead
+of 340).
 
-Chroma keeps every collection that was touched in memory. What it offers against that, a cache of as many collections
-as file descriptors allow, forgets vectors that are not yet in a collection's own files: asked again, such a collection
-fails with "Nothing found on disk" (Chroma 1.5.9). So it is closed and opened anew, in 50 ms, before too much is open.
+Chroma keeps every collection that was touched in memory. Its remedy, a cache of as many collections as file descriptors
+allow, forgets vectors that are not yet in a collection's own files: on the next access such a collection fails with
+"Nothing found on disk" (Chroma 1.5.9). So the client is closed and reopened, in 50 ms, before too much is open.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ from services.index.models import IndexedChunk, Vector
 log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
-# 2,000 vectors give each cosine to the mean within 0.001 of all of them.
+# 2,000 vectors give each cosine to the mean within 0.001 of the mean of all vectors.
 _MEAN_PAGES, _MEAN_PAGE = 8, 250
 _STALE_SHARE = 0.05
 _MAX_ASKED = 2_000
@@ -43,37 +43,41 @@ _PAGE = 5_000
 _COLLECTION_BYTES = 2_700_000
 _BYTES_BESIDE_VECTOR = 500
 _MEMORY_BYTES = 400 << 20
-# Of each open collection, Chroma keeps five files open.
+# Chroma keeps five files open for each open collection.
 _FILES_PER_COLLECTION = 5
 _OPEN_FILES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A chunk id with the cosine of its vector to the question's."""
+    """A chunk id with the cosine of its vector to that of the question."""
 
     chunk_id: str
     cosine: float
 
 
 class ChromaStore:
-    """Vectors of all collections under one directory. A search never creates a collection."""
+    """The vectors of all collections under one directory. A search never creates a collection."""
 
     def __init__(self, directory: Path, *, memory_bytes: int = _MEMORY_BYTES) -> None:
-        """`memory_bytes` bounds what open collections take together; a single larger one is opened all the same."""
+        """Open the store.
+
+        `memory_bytes` limits the memory of all open collections together; a single larger one is opened all the same.
+        """
         directory.mkdir(parents=True, exist_ok=True)
         _set_aside_damaged(directory)
         self._directory = directory
         self._memory_bytes = memory_bytes
         self._max_open = _allowed_files() // _FILES_PER_COLLECTION // 2
         self._open: dict[str, ChromaCollection] = {}
-        # About how many vectors an open collection has: exact when it is opened, then with what is added and deleted.
+        # The approximate number of vectors of each open collection: exact when it is opened, then adjusted by what is
+        # added and deleted.
         self._rows: dict[str, int] = {}
         self._memory: dict[str, int] = {}
         self._means: dict[str, tuple[int, NDArray[numpy.float32]]] = {}
         self._client = self._opened()
         _index_queue(directory / "chroma.sqlite3")
-        # Name in Chroma -> the collection and space that it says it is of.
+        # Name in Chroma -> the collection and space in its metadata.
         self._stored = {
             store.name: (str(store.metadata["collection"]), str(store.metadata["space"]))
             for store in self._client.list_collections()
@@ -81,7 +85,7 @@ class ChromaStore:
         }
 
     def add(self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector]) -> None:
-        """Store vectors with their chunks' builds, replacing those of the same id."""
+        """Store vectors with their chunks' builds, replacing those with the same id."""
         matrix = numpy.asarray(vectors, dtype=numpy.float32)
         name = self._create(collection, space)
         self._store(name).upsert(
@@ -95,7 +99,7 @@ class ChromaStore:
     def search(
         self, collection: str, space: str, vector: Vector, limit: int, hidden: Collection[str]
     ) -> list[Neighbour]:
-        """The nearest visible chunks, nearest first."""
+        """Return the nearest visible chunks, nearest first."""
         store = self._find(collection, space)
         if store is None:
             return []
@@ -117,13 +121,14 @@ class ChromaStore:
             ]
             if len(visible) >= limit or len(ids) < asked or asked >= _MAX_ASKED:
                 return visible[:limit]
-            # Hidden chunks crowd the neighbourhood while a new version is being built: look further out.
+            # Hidden chunks crowd the neighbourhood while a new version is being built, so the search is widened.
             asked *= 4
 
     def mean(self, collection: str, space: str) -> NDArray[numpy.float32] | None:
-        """The mean of the collection's unit vectors, from at most 2,000 of them spread over it; None without any.
+        """Return the mean of the collection's unit vectors, or None if it has none.
 
-        It is kept until the collection has grown or shrunk by a twentieth.
+        It is computed from at most 2,000 vectors spread over the collection, and kept until the collection has grown or
+        shrunk by a twentieth.
         """
         store = self._find(collection, space)
         name = _chroma_name(collection, space)
@@ -147,7 +152,7 @@ class ChromaStore:
         return mean
 
     def cosines(self, collection: str, space: str, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of each named chunk that has a vector here."""
+        """Return the cosine of each named chunk that has a vector here."""
         store = self._find(collection, space)
         if store is None or not chunk_ids:
             return {}
@@ -162,14 +167,14 @@ class ChromaStore:
         return dict(zip(found["ids"], values.tolist(), strict=True))
 
     def delete(self, collection: str, space: str, chunk_ids: Sequence[str]) -> None:
-        """Remove vectors; unknown ids are fine."""
+        """Remove vectors; unknown ids are ignored."""
         store = self._find(collection, space)
         if store is not None and chunk_ids:
             store.delete(ids=list(chunk_ids))
             self._rows[_chroma_name(collection, space)] -= len(chunk_ids)
 
     def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
-        """The chunks of a build that have a vector."""
+        """Return the chunks of a build that have a vector."""
         store = self._find(collection, space)
         if store is None:
             return set()
@@ -181,16 +186,16 @@ class ChromaStore:
                 return found
 
     def count(self, collection: str, space: str) -> int:
-        """All vectors of a collection in a space."""
+        """Return the number of all vectors of a collection in a space."""
         store = self._find(collection, space)
         return 0 if store is None else store.count()
 
     def spaces(self, collection: str) -> set[str]:
-        """The spaces of a collection, by what the stored collections say of themselves."""
+        """Return the spaces of a collection according to the metadata of the stored collections."""
         return {space for owner, space in self._stored.values() if owner == collection}
 
     def collections(self) -> set[str]:
-        """Every collection with vectors in any space."""
+        """Return every collection with vectors in any space."""
         return {collection for collection, _ in self._stored.values()}
 
     def drop_space(self, collection: str, space: str) -> None:
@@ -220,7 +225,7 @@ class ChromaStore:
         name = _chroma_name(collection, space)
         if self._find(collection, space) is None:
             metadata = {"collection": collection, "space": space, "hnsw:space": "cosine"}
-            # No embedding function anywhere: the default one would fetch a model at its first use.
+            # No embedding function anywhere: the default one would download a model on first use.
             self._client.create_collection(name, metadata=metadata, embedding_function=None)
             self._stored[name] = collection, space
         return name
@@ -245,7 +250,10 @@ class ChromaStore:
 
 
 def _allowed_files() -> int:
-    """How many files this process may have open; more than some systems' default of 256, where they allow it."""
+    """Return how many files this process may have open, raising the limit if possible.
+
+    The default of some systems is only 256.
+    """
     if sys.platform == "win32":
         return _OPEN_FILES
     import resource  # noqa: PLC0415 - exists on Unix only
@@ -258,7 +266,7 @@ def _allowed_files() -> int:
 
 
 def _set_aside_damaged(directory: Path) -> None:
-    """Begin with an empty directory when Chroma's database is no database; the vectors are then built again."""
+    """Start with an empty directory if Chroma's database is damaged; the vectors are then built again."""
     database = directory / "chroma.sqlite3"
     if not database.exists():
         return
@@ -277,14 +285,14 @@ def _set_aside_damaged(directory: Path) -> None:
 def _index_queue(database: Path) -> None:
     """Let Chroma find a collection's latest rows by name.
 
-    It keeps those of all collections in one table and opens a collection by reading all of it: 35 ms for 1,000 groups.
+    Chroma keeps those of all collections in one table and reads all of it to open a collection: 35 ms for 1,000 groups.
     """
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("CREATE INDEX IF NOT EXISTS embeddings_queue_topic ON embeddings_queue (topic, seq_id)")
 
 
 def _return_memory() -> None:
-    """Give freed memory back; glibc would keep most of it."""
+    """Return freed memory to the system; glibc would keep most of it."""
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(0)
 

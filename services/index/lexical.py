@@ -1,8 +1,8 @@
-"""Search by words: one SQLite FTS5 file for each collection, so that no group's statistics touch another's.
+"""Search by words: one SQLite FTS5 file for each collection, so that the statistics of groups stay separate.
 
-Synchronous; it lives in the index process. Beside its text a chunk keeps the normalised one, of which its terms are
-made; the full-text table itself keeps no text. (It keeps positions although no phrase is ever asked: without them
-SQLite's bm25() takes every chunk to hold every term.)
+Synchronous; it runs in the index process. A chunk is stored with its text and its normalised text, from which its terms
+are derived; the full-text table itself stores no text. (It stores positions although no phrase is ever searched:
+without them SQLite's bm25() assumes that every chunk contains every term.)
 """
 
 import functools
@@ -27,15 +27,16 @@ log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-z0-9_]{1,64}")
 _MAX_OPEN = 64
-# From this frequency on a term's weight hardly changes with a few chunks more or less.
+# From this frequency on a few chunks more or less hardly change the weight of a term.
 _COMMON = 100
 _STALE_SHARE = 0.05
 _MAX_COMMON = 20_000
-# New frequencies of common terms are written down when there are so many.
+# New frequencies of common terms are saved once there are this many.
 _UNSAVED = 32
-# A name that thousands of chunks define is known well enough from these.
+# This many definitions are enough for a name that thousands of chunks define.
 _MAX_ALIASES = 2_000
-# Raised when terms or aliases are made differently; a file of another version is filled anew from its own texts.
+# Incremented when terms or aliases are derived differently; a file of another version is filled again from its own
+# texts.
 _TERMS_VERSION = 1
 _ALIASES_VERSION = 1
 _VERSIONS = 1_000
@@ -71,7 +72,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk, and the normalised form of its context and text, in which terms are looked for."""
+    """A chunk, and the normalised form of its context and text, in which terms are looked up."""
 
     chunk: IndexedChunk
     normal: str
@@ -79,7 +80,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class LexicalResult:
-    """Chunks with their BM25 (larger is better), best first, and how many chunks contain each term."""
+    """Chunks with their BM25 scores (larger is better), best first, and the number of chunks that contain each term."""
 
     hits: list[tuple[StoredChunk, float]]
     document_frequency: dict[str, int]
@@ -93,7 +94,7 @@ Result = TypeVar("Result")
 def _without_damaged_file(
     method: "Callable[Concatenate[LexicalStore, str, Parameters], Result]",
 ) -> "Callable[Concatenate[LexicalStore, str, Parameters], Result]":
-    """Repeat a call once without the collection's file when SQLite finds that the file is damaged.
+    """Repeat a call once without the collection's file if SQLite reports that the file is damaged.
 
     The collection is then empty, and its documents are built again from their originals.
     """
@@ -116,20 +117,20 @@ def _without_damaged_file(
 
 
 class LexicalStore:
-    """All collections' files below one directory. A search never creates one."""
+    """The files of all collections in one directory. A search never creates one."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._open: OrderedDict[str, sqlite3.Connection] = OrderedDict()
         self._counts: dict[str, int] = {}
-        # SQLite finds a common term's frequency by walking all its postings (1 ms for 5,000): collection -> term ->
-        # its frequency, and the size of the collection when it was found.
+        # SQLite finds a common term's frequency by reading all its postings (1 ms for 5,000). Collection -> term -> its
+        # frequency, and the size of the collection when it was determined.
         self._common: dict[str, dict[str, tuple[int, int]]] = {}
         self._unsaved: dict[str, set[str]] = {}
 
     @_without_damaged_file
     def add(self, collection: str, chunks: Iterable[IndexedChunk]) -> None:
-        """Store chunks, replacing those of the same id, in one transaction."""
+        """Store chunks, replacing those with the same id, in one transaction."""
         self._counts.pop(collection, None)
         with self._created(collection) as connection:
             for chunk in chunks:
@@ -154,7 +155,7 @@ class LexicalStore:
 
     @_without_damaged_file
     def delete_chunks(self, collection: str, chunk_ids: Sequence[str]) -> int:
-        """Remove chunks by id, in one transaction; gives how many there were."""
+        """Remove chunks by id, in one transaction, and return how many there were."""
         connection = self._connect(collection)
         if connection is None or not chunk_ids:
             return 0
@@ -164,7 +165,7 @@ class LexicalStore:
 
     @_without_damaged_file
     def search(self, collection: str, text: str, limit: int, hidden: Collection[str]) -> LexicalResult:
-        """The chunks that share the rarest words with a question."""
+        """Return the chunks that share the rarest words with a question."""
         connection = self._connect(collection)
         terms = query_terms(text)
         if connection is None:
@@ -181,7 +182,7 @@ class LexicalStore:
 
     @_without_damaged_file
     def aliases(self, collection: str, text: str, limit: int, hidden: Collection[str]) -> list[str]:
-        """Other names for what a text names, as visible chunks define them; the longest names' first."""
+        """Return other names for what a text names, as visible chunks define them; those of the longest names first."""
         connection = self._connect(collection)
         if connection is None:
             return []
@@ -204,7 +205,7 @@ class LexicalStore:
 
     @_without_damaged_file
     def get(self, collection: str, chunk_ids: Sequence[str]) -> list[StoredChunk]:
-        """Stored chunks by id, in no order; unknown ids are left out."""
+        """Return stored chunks by id, in no particular order; unknown ids are left out."""
         connection = self._connect(collection)
         if connection is None or not chunk_ids:
             return []
@@ -214,7 +215,7 @@ class LexicalStore:
 
     @_without_damaged_file
     def page(self, collection: str, build_id: str, start: int, limit: int) -> list[IndexedChunk]:
-        """Chunks of a build from ordinal `start` on."""
+        """Return the chunks of a build from ordinal `start` on."""
         connection = self._connect(collection)
         if connection is None:
             return []
@@ -228,7 +229,7 @@ class LexicalStore:
     def around(
         self, collection: str, places: Iterable[tuple[str, int]], reach: int
     ) -> dict[tuple[str, int], list[IndexedChunk]]:
-        """The chunks of each place's build at most `reach` from it, in order."""
+        """Return the chunks of each place's build at most `reach` from it, in order."""
         connection = self._connect(collection)
         found: dict[tuple[str, int], list[IndexedChunk]] = {}
         for build_id, ordinal in places:
@@ -243,7 +244,7 @@ class LexicalStore:
 
     @_without_damaged_file
     def builds(self, collection: str) -> dict[str, int]:
-        """The stored builds with the number of chunks of each."""
+        """Return the stored builds with the number of chunks of each."""
         connection = self._connect(collection)
         if connection is None:
             return {}
@@ -251,7 +252,7 @@ class LexicalStore:
 
     @_without_damaged_file
     def chunk_ids(self, collection: str, build_id: str) -> set[str]:
-        """The stored chunks of a build."""
+        """Return the stored chunks of a build."""
         connection = self._connect(collection)
         if connection is None:
             return set()
@@ -259,21 +260,22 @@ class LexicalStore:
 
     @_without_damaged_file
     def count(self, collection: str) -> int:
-        """All chunks of a collection."""
+        """Return the number of all chunks of a collection."""
         connection = self._connect(collection)
         if connection is None:
             return 0
         if collection not in self._counts:
-            # SQLite counts by walking the whole table; only this process ever changes it.
+            # SQLite counts by reading the whole table. The result can be kept because only this process changes the
+            # table.
             self._counts[collection] = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
         return self._counts[collection]
 
     def collections(self) -> set[str]:
-        """The collections that have a file."""
+        """Return the collections that have a file."""
         return {path.stem for path in self._directory.glob("*.sqlite3")}
 
     def set_aside(self, collection: str) -> None:
-        """Rename a collection's damaged file, so that the collection begins anew."""
+        """Rename a collection's damaged file, so that the collection starts empty."""
         if (connection := self._open.pop(collection, None)) is not None:
             connection.close()
         for kept in (self._counts, self._common, self._unsaved):
@@ -306,7 +308,7 @@ class LexicalStore:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             # FULL: a document is made visible in another database right after its last chunk was written here, so a
-            # power cut must not take that chunk.
+            # power cut must not lose that chunk.
             connection.execute("PRAGMA synchronous=FULL")
             with connection:
                 connection.executescript(_SCHEMA)
@@ -327,9 +329,9 @@ class LexicalStore:
 
     @staticmethod
     def _bring_up_to_date(connection: sqlite3.Connection) -> None:
-        """Fill what an older version of the product made differently or did not make."""
+        """Rebuild what an older version of the product derived differently or not at all."""
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        # Before there were aliases the number was that of the terms alone.
+        # Before aliases existed the number was that of the terms alone.
         aliases_version, terms_version = divmod(version, _VERSIONS)
         with connection:
             if terms_version != _TERMS_VERSION:
@@ -350,11 +352,11 @@ class LexicalStore:
                 connection.execute(f"PRAGMA user_version={current}")
 
     def _save_common(self, connection: sqlite3.Connection, collection: str) -> None:
-        """Write down what was found of common terms, once it is worth a transaction."""
+        """Save the frequencies of common terms once there are enough for a transaction."""
         unsaved, common = self._unsaved.get(collection), self._common.get(collection, {})
         if not unsaved or len(unsaved) < _UNSAVED:
             return
-        # What a power cut may take of these is found again: no wait for the disk.
+        # Frequencies lost in a power cut are determined again, so there is no need to wait for the disk.
         connection.execute("PRAGMA synchronous=NORMAL")
         try:
             with connection:
@@ -363,7 +365,7 @@ class LexicalStore:
                     [(term, *common[term]) for term in sorted(unsaved) if term in common],
                 )
         except sqlite3.OperationalError as error:
-            # A full disk is no reason not to answer.
+            # A full disk is no reason to refuse an answer.
             log.warning("frequencies of %s could not be written down: %s", collection, error)
         finally:
             connection.execute("PRAGMA synchronous=FULL")
@@ -384,7 +386,7 @@ class LexicalStore:
         return len(rows)
 
     def _frequency(self, connection: sqlite3.Connection, collection: str, term: str, size: int) -> int:
-        """How many chunks contain a term: exact for rare ones, within a twentieth for common ones."""
+        """Return how many chunks contain a term: exact for rare terms, within a twentieth for common ones."""
         common = self._common.setdefault(collection, {})
         if (known := common.get(term)) is not None and abs(known[1] - size) <= known[1] * _STALE_SHARE:
             return known[0]

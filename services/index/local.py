@@ -1,4 +1,7 @@
-"""The embedded index: words in SQLite, vectors in Chroma, in one directory. Synchronous; lives in the index process."""
+"""The embedded index: words in SQLite and vectors in Chroma, in one directory.
+
+Synchronous; it runs in the index process.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -30,7 +33,7 @@ class LocalIndex:
             self._vectors.add(collection, space, chunks, vectors)
 
     def search(self, request: SearchRequest) -> SearchResult:
-        """Candidates of both channels with the facts of each; see `SearchIndex.search`."""
+        """Return candidates of both channels with the facts of each; see `SearchIndex.search`."""
         collection, space, vector = request.collection, request.space, request.vector
         words = self._words.search(collection, request.text, request.limit, request.hidden_builds)
         stored = {item.chunk.chunk_id: item for item, _ in words.hits}
@@ -53,32 +56,32 @@ class LocalIndex:
         return SearchResult(tuple(hits), words.document_frequency, words.chunk_count, topic, cohesion)
 
     def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
-        """Wholly stored chunks; see `SearchIndex.chunk_ids`."""
+        """Return the completely stored chunks; see `SearchIndex.chunk_ids`."""
         stored = self._words.chunk_ids(collection, build_id)
         return stored & self._vectors.chunk_ids(collection, space, build_id) if space else stored
 
     def builds(self, collection: str) -> dict[str, int]:
-        """Stored builds; see `SearchIndex.builds`."""
+        """Return the stored builds; see `SearchIndex.builds`."""
         return self._words.builds(collection)
 
     def chunks(self, collection: str, build_id: str, start: int, limit: int) -> list[IndexedChunk]:
-        """Chunks of a build in order."""
+        """Return the chunks of a build in order."""
         return self._words.page(collection, build_id, start, limit)
 
     def around(
         self, collection: str, places: Sequence[tuple[str, int]], reach: int
     ) -> dict[tuple[str, int], list[IndexedChunk]]:
-        """Neighbours of each place."""
+        """Return the neighbours of each place."""
         return self._words.around(collection, places, reach)
 
     def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str]) -> list[str]:
-        """Other names for what a text names."""
+        """Return other names for what a text names."""
         return self._words.aliases(collection, text, limit, hidden_builds)
 
     def delete_some(self, collection: str, build_id: str, limit: int) -> int:
-        """Remove up to `limit` chunks of a build with their vectors; gives how many, 0 when none is left.
+        """Remove up to `limit` chunks of a build with their vectors, and return how many, 0 if none is left.
 
-        Vectors go first: what the words no longer know could not be found for removal.
+        Vectors are removed first: without the words they could no longer be found for removal.
         """
         spaces = self._vectors.spaces(collection)
         chunk_ids = [chunk.chunk_id for chunk in self._words.page(collection, build_id, 0, limit)]
@@ -86,7 +89,7 @@ class LocalIndex:
             self._vectors.delete(collection, space, chunk_ids)
         if chunk_ids:
             return self._words.delete_chunks(collection, chunk_ids)
-        # Vectors whose words were lost, as when only a part of the directory was restored.
+        # Vectors whose words are lost, for example because only a part of the directory was restored.
         for space in spaces:
             if stray := sorted(self._vectors.chunk_ids(collection, space, build_id))[:limit]:
                 self._vectors.delete(collection, space, stray)
@@ -94,19 +97,19 @@ class LocalIndex:
         return 0
 
     def count(self, collection: str, space: str) -> IndexCount:
-        """Sizes."""
+        """Return the sizes of a collection."""
         return IndexCount(self._words.count(collection), self._vectors.count(collection, space))
 
     def spaces(self, collection: str) -> set[str]:
-        """Spaces with vectors."""
+        """Return the spaces with vectors."""
         return self._vectors.spaces(collection)
 
     def drop_space(self, collection: str, space: str) -> None:
-        """Remove vectors of one space."""
+        """Remove the vectors of one space."""
         self._vectors.drop_space(collection, space)
 
     def collections(self) -> set[str]:
-        """All collections."""
+        """Return all collections."""
         return self._words.collections() | self._vectors.collections()
 
     def close(self) -> None:
@@ -116,7 +119,7 @@ class LocalIndex:
 
 
 def _storable(chunk: IndexedChunk) -> IndexedChunk:
-    """The chunk without lone halves of surrogate pairs, which some PDF fonts give and no store can write."""
+    """Return the chunk without lone surrogates, which some PDF fonts produce and no store can write."""
     metadata = {key: _writable(value) if isinstance(value, str) else value for key, value in chunk.metadata.items()}
     return replace(chunk, text=_writable(chunk.text), context=_writable(chunk.context), metadata=metadata)
 

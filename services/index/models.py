@@ -1,11 +1,11 @@
-"""What every search index takes and gives, whatever it is built on.
+"""The interface of every search index, independent of its implementation.
 
-An index stores the chunks of *builds*. A build is one parse of one version of one document under one set of
-chunk settings; its id is derived from the content hash, so repeating an interrupted build writes the same chunk ids.
-An index knows nothing of visibility: the caller names the builds to leave out of a search.
+An index stores the chunks of *builds*. A build is one parse of one version of one document under one set of chunk
+settings; its id is derived from the content hash, so repeating an interrupted build writes the same chunk ids. An index
+knows nothing about visibility: the caller names the builds to leave out of a search.
 
-Vectors live in a *space*: the fingerprint of the embedding model that made them. Vectors of two spaces never meet in
-one search; a chunk can be in the lexical part of a collection without having a vector in a given space.
+Vectors belong to a *space*: the fingerprint of the embedding model that made them. Vectors of two spaces are never
+mixed in one search; a chunk can be in the lexical part of a collection without having a vector in a given space.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +17,10 @@ Vector = Sequence[float]
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """One passage as the index keeps it.
+    """One passage as the index stores it.
 
-    `text` is what is shown and cited. `context` is what surrounds it (file title, heading path); it is searched, not
-    shown. `metadata` holds JSON scalars only: group, uploader, uploaded_at, file, version, page, heading, ordinal.
+    `text` is shown and cited. `context` is what surrounds it (file title, heading path); it is searched, but not shown.
+    `metadata` holds JSON scalars only: group, uploader, uploaded_at, file, version, page, heading, ordinal.
     """
 
     chunk_id: str
@@ -35,8 +35,8 @@ class IndexedChunk:
 class SearchRequest:
     """One question to one collection.
 
-    `vector` is the question in `space`, or None for a search by words alone. `limit` bounds each channel (dense and
-    lexical) on its own, so at most twice as many hits come back.
+    `vector` is the question in `space`, or None for a search by words alone. `limit` applies to each channel (dense and
+    lexical) separately, so at most twice as many hits are returned.
     """
 
     collection: str
@@ -51,8 +51,8 @@ class SearchRequest:
 class Hit:
     """A candidate with the facts that ranking needs.
 
-    `cosine` is in [-1, 1], None where the chunk has no vector in the asked space. `bm25` is positive and larger is
-    better, None where the lexical channel did not return the chunk. `matched` holds the distinct query terms (see
+    `cosine` is in [-1, 1], or None if the chunk has no vector in the requested space. `bm25` is positive and larger is
+    better, or None if the lexical channel did not return the chunk. `matched` holds the distinct query terms (see
     `tokens.query_terms`) that the chunk's text or context contains, whichever channel found it.
     """
 
@@ -66,11 +66,11 @@ class Hit:
 class SearchResult:
     """The candidates of both channels, each chunk once, in no meaningful order.
 
-    `document_frequency` gives for every distinct query term the number of chunks of this collection that contain it
-    (0 for an unseen one); `chunk_count` is the number of chunks of the collection. `topic` is the cosine of the asked
-    vector to the mean of the collection's vectors, `cohesion` the length of that mean (0 to 1): how near the question
-    is to what the collection is about, and how narrow that is; None where there are no vectors. All speak of this
-    collection only.
+    `document_frequency` gives for every distinct query term the number of chunks of this collection that contain it (0
+    for an unseen one); `chunk_count` is the number of chunks of the collection. `topic` is the cosine of the question's
+    vector to the mean of the collection's vectors, `cohesion` the length of that mean (0 to 1). They tell how near the
+    question is to the subject of the collection, and how narrow that subject is; both are None if there are no vectors.
+    All values describe this collection only.
     """
 
     hits: tuple[Hit, ...]
@@ -82,7 +82,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexCount:
-    """How many chunks a collection holds by words, and how many of them have a vector in one space."""
+    """The number of chunks that a collection holds by words, and of those that have a vector in one space."""
 
     lexical: int
     dense: int
@@ -90,9 +90,9 @@ class IndexCount:
 
 @dataclass(frozen=True, slots=True)
 class IndexGap:
-    """What the index has lost of a collection, and whether the rest can be searched.
+    """A loss of the index in one collection, and whether the rest can be searched.
 
-    `notice` is one Chinese sentence for the person who asked: what is wrong and what happens now.
+    `notice` is one Chinese sentence for the user who asked: what is wrong and what happens now.
     """
 
     notice: str
@@ -102,47 +102,52 @@ class IndexGap:
 class SearchIndex(Protocol):
     """One index of many collections. Every implementation passes `tests/services/index/contract.py`.
 
-    Every method raises `SearchIndexError` when the store behind it fails. All are safe to call concurrently.
+    Every method raises `SearchIndexError` if the underlying store fails. All methods may be called concurrently.
     """
 
     async def add(
         self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
     ) -> None:
-        """Store chunks, replacing those of the same id. `vectors` runs parallel to `chunks`; None stores words only.
+        """Store chunks, replacing those with the same id.
 
-        When it returns, the chunks survive a kill of the process.
+        `vectors` is parallel to `chunks`; None stores words only. When the call returns, the chunks survive a kill of
+        the process.
         """
         ...
 
     async def search(self, request: SearchRequest) -> SearchResult:
-        """Candidates of one collection. A collection that does not exist has none."""
+        """Return the candidates of one collection; a collection that does not exist has none."""
         ...
 
     async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
-        """The chunks of a build that are wholly stored: by words and, unless `space` is empty, with a vector in it."""
+        """Return the completely stored chunks of a build.
+
+        A chunk is complete if it is stored by words and, unless `space` is empty, with a vector in that space.
+        """
         ...
 
     async def builds(self, collection: str) -> dict[str, int]:
-        """The builds of a collection, with the number of chunks that each has by words."""
+        """Return the builds of a collection, with the number of chunks that each has by words."""
         ...
 
     async def chunks(self, collection: str, build_id: str, start: int = 0, limit: int = 20) -> list[IndexedChunk]:
-        """Stored chunks of a build in order of `ordinal`, from ordinal `start` on."""
+        """Return the stored chunks of a build in order of `ordinal`, from ordinal `start` on."""
         ...
 
     async def around(
         self, collection: str, places: Sequence[tuple[str, int]], reach: int
     ) -> dict[tuple[str, int], list[IndexedChunk]]:
-        """For every place, a build and an ordinal in it, the chunks of that build at most `reach` away, in order.
+        """Return the chunks around each place, at most `reach` away and in order.
 
-        The chunk at the place itself is among them. A place where nothing is stored has an empty list.
+        A place is a build and an ordinal in it. The chunk at the place itself is included. A place without stored
+        chunks has an empty list.
         """
         ...
 
     async def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str] = ()) -> list[str]:
-        """Up to `limit` other names for what a text names, as this collection's own visible documents define them.
+        """Return up to `limit` other names for what a text names, as visible documents of this collection define them.
 
-        None of them is in the text already. See `aliases.definitions` for what counts as a definition.
+        Names that the text already contains are left out. See `aliases.definitions` for what counts as a definition.
         """
         ...
 
@@ -151,11 +156,11 @@ class SearchIndex(Protocol):
         ...
 
     async def count(self, collection: str, space: str) -> IndexCount:
-        """How much a collection holds."""
+        """Return how much a collection holds."""
         ...
 
     async def spaces(self, collection: str) -> set[str]:
-        """The spaces in which the collection has vectors, read from the stored collections' own metadata."""
+        """Return the spaces in which the collection has vectors, read from the stored collections' own metadata."""
         ...
 
     async def drop_space(self, collection: str, space: str) -> None:
@@ -163,9 +168,9 @@ class SearchIndex(Protocol):
         ...
 
     async def collections(self) -> set[str]:
-        """The names of all stored collections."""
+        """Return the names of all stored collections."""
         ...
 
     async def close(self) -> None:
-        """Release what the index holds. Further calls raise `SearchIndexError`."""
+        """Release the resources of the index. Further calls raise `SearchIndexError`."""
         ...

@@ -1,8 +1,8 @@
 """The embedded index in a process of its own.
 
 Chroma holds the interpreter lock for the whole of every write (20 to 150 ms for a few rows, seconds for many); in the
-bot's own process each write would stop the bot. And a Chroma directory has exactly one writer, or it is silently
-damaged: this process is it, and holds a lock file to prove it.
+bot's own process each write would block the bot. In addition, a Chroma directory must have exactly one writer, or it is
+silently damaged: this process is the writer, and holds a lock file to enforce it.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 # A search waits for at most one write: eight rows take about 20 ms.
 _ROWS = 8
-# A predecessor that was killed with its parent notices within milliseconds; a busy one finishes its write first.
+# A predecessor that was killed with its parent exits within milliseconds; a busy one finishes its write first.
 _LOCK_WAIT_S = 15
 _CLOSED = "资料索引已经关闭。"
 _BROKEN = "资料索引出错了，请稍后再试。"
@@ -34,7 +34,7 @@ _DISK_FULL = "机器人的磁盘满了，请管理员清理磁盘。"
 
 
 class IndexProcess:
-    """The asynchronous face of a `LocalIndex` in a child process; an implementation of `SearchIndex`."""
+    """The asynchronous interface to a `LocalIndex` in a child process; an implementation of `SearchIndex`."""
 
     def __init__(self, directory: Path, *, lock_wait_s: float = _LOCK_WAIT_S) -> None:
         self._directory = directory
@@ -44,7 +44,10 @@ class IndexProcess:
         self._writing = asyncio.Lock()
 
     async def open(self) -> None:
-        """Start the process and open the stores. Raises `SearchIndexError`, also when another process has them."""
+        """Start the process and open the stores.
+
+        Raise `SearchIndexError` if that fails, also if another process has opened them.
+        """
         await self._call("collections")
 
     async def add(
@@ -60,29 +63,29 @@ class IndexProcess:
                 await self._call("add", collection, space, rows, matrix)
 
     async def search(self, request: SearchRequest) -> SearchResult:
-        """Candidates of one collection; see `SearchIndex.search`."""
+        """Return the candidates of one collection; see `SearchIndex.search`."""
         return await self._call("search", request)
 
     async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
-        """Wholly stored chunks of a build; see `SearchIndex.chunk_ids`."""
+        """Return the completely stored chunks of a build; see `SearchIndex.chunk_ids`."""
         return await self._call("chunk_ids", collection, space, build_id)
 
     async def builds(self, collection: str) -> dict[str, int]:
-        """Stored builds; see `SearchIndex.builds`."""
+        """Return the stored builds; see `SearchIndex.builds`."""
         return await self._call("builds", collection)
 
     async def chunks(self, collection: str, build_id: str, start: int = 0, limit: int = 20) -> list[IndexedChunk]:
-        """Stored chunks of a build in order."""
+        """Return the stored chunks of a build in order."""
         return await self._call("chunks", collection, build_id, start, limit)
 
     async def around(
         self, collection: str, places: Sequence[tuple[str, int]], reach: int
     ) -> dict[tuple[str, int], list[IndexedChunk]]:
-        """Neighbours of all places in one call."""
+        """Return the neighbours of all places in one call."""
         return await self._call("around", collection, list(places), reach)
 
     async def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str] = ()) -> list[str]:
-        """Other names for what a text names; see `SearchIndex.aliases`."""
+        """Return other names for what a text names; see `SearchIndex.aliases`."""
         return await self._call("aliases", collection, text, limit, list(hidden_builds))
 
     async def delete_build(self, collection: str, build_id: str) -> None:
@@ -93,11 +96,11 @@ class IndexProcess:
                 removed = await self._call("delete_some", collection, build_id, _ROWS)
 
     async def count(self, collection: str, space: str) -> IndexCount:
-        """How much a collection holds."""
+        """Return how much a collection holds."""
         return await self._call("count", collection, space)
 
     async def spaces(self, collection: str) -> set[str]:
-        """Spaces in which the collection has vectors."""
+        """Return the spaces in which the collection has vectors."""
         return await self._call("spaces", collection)
 
     async def drop_space(self, collection: str, space: str) -> None:
@@ -106,19 +109,21 @@ class IndexProcess:
             await self._call("drop_space", collection, space)
 
     async def collections(self) -> set[str]:
-        """The names of all stored collections."""
+        """Return the names of all stored collections."""
         return await self._call("collections")
 
     async def close(self) -> None:
-        """Finish the call under way and end the process."""
+        """Finish the call in progress and end the process."""
         self._closed = True
         executor, self._executor = self._executor, None
         if executor is not None:
             await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
 
     async def _call(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the `LocalIndex`. A process that died is replaced and asked once more: every call of an
-        index may be repeated."""
+        """Call a method of the `LocalIndex`.
+
+        If the process died, it is replaced and the call is repeated once: every call of an index may be repeated.
+        """
         try:
             return await self._once(method, *arguments)
         except BrokenProcessPool:
@@ -150,7 +155,7 @@ class IndexProcess:
             task = asyncio.current_task()
             if not self._closed or (task is not None and task.cancelling()):
                 raise
-            # `close` took the call out of the queue; nobody cancelled the one who made it.
+            # `close` removed the call from the queue; its caller was not cancelled.
             raise SearchIndexError(_CLOSED) from error
 
 
@@ -165,7 +170,7 @@ def _start(directory: Path, lock_wait_s: float) -> None:
 
 
 def _run(method: str, arguments: tuple[Any, ...]) -> Any:
-    # Opened at the first call and not in the initializer, whose errors never reach the parent.
+    # Opened on the first call and not in the initializer, whose errors never reach the parent.
     try:
         if "index" not in _state:
             _state["index"] = _open(_state["directory"], _state["lock_wait_s"])
@@ -173,13 +178,16 @@ def _run(method: str, arguments: tuple[Any, ...]) -> Any:
     except SearchIndexError:
         raise
     except Exception as error:
-        # Made ours here: to unpickle one of Chroma's errors, the bot's process would have to import Chroma.
+        # Converted here: to unpickle one of Chroma's errors, the bot's process would have to import Chroma.
         sentence = _DISK_FULL if _is_disk_full(error) else _BROKEN
         raise SearchIndexError(sentence, f"{method}: {type(error).__name__}: {error}") from error
 
 
 def _is_disk_full(error: Exception) -> bool:
-    """Chroma's errors carry no code, only SQLite's or the operating system's words."""
+    """Return whether an error means a full disk.
+
+    Chroma's errors carry no code, only the messages of SQLite or the operating system.
+    """
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return True
     text = str(error).casefold()
@@ -194,7 +202,7 @@ def _open(directory: Path, lock_wait_s: float) -> Any:
     except Timeout as error:
         raise SearchIndexError(f"另一个进程正在使用 {directory} 里的资料索引，请先停掉它。") from error
     _state["lock"] = lock
-    # Importing Chroma takes a second and 77 MB: only this process does.
+    # Importing Chroma takes a second and 77 MB, so only this process does it.
     from services.index.local import LocalIndex  # noqa: PLC0415
 
     return LocalIndex(directory)

@@ -1,1 +1,1 @@
-"""What a conversation remembers: a log that is never edited, a working history, summaries of its beginning."""
+"""Conversation memory: a log that is never edited, a working history, and summaries of its beginning."""

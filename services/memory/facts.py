@@ -1,4 +1,4 @@
-"""Hard facts in a text: what a summary must not lose, and whether it did."""
+"""Hard facts in a text: those that a summary must keep, and a check that it did."""
 
 import re
 import unicodedata
@@ -14,8 +14,8 @@ _UNIT = (
     # Not the first letter of a word: "3500 元 https://…".
     "(?:KB|MB|GB|TB|kg|km|cm|mm|ms|s|h)(?![A-Za-z])"
 )
-# From the most specific to the least: an address is one fact, not several numbers. Every run that may lead to nothing
-# is bounded, so that a long one is not read again from each of its characters.
+# From the most specific to the least: an address is one fact, not several numbers. Every repetition that may not lead
+# to a match is bounded, so that a long run is not read again from each of its characters.
 _FACT = re.compile(
     rf"""
     (?P<url>(?:(?:https?|ftp)://|www\.)[!#-&*-;=?-~]+)
@@ -31,7 +31,7 @@ _FACT = re.compile(
     re.VERBOSE,
 )
 _CLAUSE_END = re.compile(r"(?<=[。！？；，\n])|(?<=[!?;])(?=\s)")
-# The number of a list's item; before further digits it is a number itself: 12.5, or the first of "20、30".
+# The number of a list item. Before further digits it is a number itself: 12.5, or the first of "20、30".
 _LIST_MARK = re.compile(r"^[ \t]*\d{1,2}(?:\.(?![A-Za-z\d])|[、)](?![ \t]*\d))[ \t]*", re.MULTILINE)
 _BETWEEN_DIGITS = re.compile(r"[ \t,]+")
 _CLAUSE_CHARS = 80
@@ -41,7 +41,7 @@ _CUT_BEHIND = re.compile(rf"[A-Za-z\d.,:/@_\-{_NUMERAL}]+$")
 
 
 def facts(text: str) -> list[str]:
-    """Addresses, file names, codes, dates and numbers with their units, each once, in order of appearance.
+    """Return addresses, file names, codes, dates and numbers with their units, each once, in order of appearance.
 
     >>> facts("周五前把 3500 元报销单发到 a@b.cn，模板见 报销.docx")
     ['3500 元', 'a@b.cn', '报销.docx']
@@ -57,7 +57,7 @@ def facts(text: str) -> list[str]:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """Give a line in pieces of 2,000 characters, cut between clauses or words where that is possible.
+    """Yield a line in pieces of 2,000 characters, cut between clauses or words if possible.
 
     One search holds the interpreter until it ends; a piece is searched in milliseconds.
     """
@@ -65,7 +65,7 @@ def _pieces(line: str) -> Iterator[str]:
     while len(line) - start > _PIECE_CHARS:
         end = start + _PIECE_CHARS
         half = start + _PIECE_CHARS // 2
-        # A space may stand within a fact, before a unit.
+        # A fact may contain a space before its unit.
         stop = max(line.rfind(sign, half, end) for sign in "。；、！？")
         cut = (stop if stop >= 0 else line.rfind(" ", half, end)) + 1 or end
         yield line[start:cut]
@@ -74,9 +74,9 @@ def _pieces(line: str) -> Iterator[str]:
 
 
 def contains(text: str, fact: str) -> bool:
-    """Return whether `fact` stands in `text`, on one line, as itself and not as part of a longer number or word.
+    """Return whether `fact` occurs in `text`, on one line and not as part of a longer number or word.
 
-    Letter case, the comma of thousands and the space before a unit make no difference.
+    Letter case, thousands separators and the space before a unit make no difference.
     """
     return _Text(text).contains(fact)
 
@@ -88,9 +88,9 @@ def lost_facts(original: str, summary: str) -> list[str]:
 
 
 def clauses_with(lines: Iterable[str], lost: Iterable[str]) -> list[str]:
-    """Return for each lost fact the clause it stands in, verbatim, so that the number keeps its meaning.
+    """Return for each lost fact the clause that contains it, verbatim, so that the number keeps its meaning.
 
-    A clause longer than 80 characters gives the fact's surroundings only. Every clause is one line.
+    Of a clause longer than 80 characters only the surroundings of the fact are returned. Every clause is one line.
     """
     clauses = [_Text(clause.strip()) for line in lines for clause in _CLAUSE_END.split(line) if clause.strip()]
     stating: dict[str, list[_Text]] = {}
@@ -110,7 +110,7 @@ def clauses_with(lines: Iterable[str], lost: Iterable[str]) -> list[str]:
 
 
 class _Text:
-    """A text in which many facts are looked for: normalised once."""
+    """A text that is searched for many facts, normalised once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -127,9 +127,9 @@ class _Text:
 
 
 def _stated(line: str) -> list[str]:
-    """Return the facts that a line by itself gives, also to the next summary.
+    """Return the facts that a line states by itself, also to the next summary.
 
-    The 20 of "20）" is none: it would be an item's number.
+    The 20 of "20）" is not one: it would be read as the number of a list item.
     """
     text = _Text(line)
     return [fact for fact in facts(line) if text.contains(fact)]
@@ -152,12 +152,12 @@ def _around(clause: _Text, fact: str) -> str:
 
 
 def _normal(text: str) -> str:
-    # A full-width comma separates; NFKC would make it the comma of a number.
+    # A full-width comma separates; NFKC would turn it into the comma of a number.
     return unicodedata.normalize("NFKC", without_stacked_marks(text.replace("，", "。")))
 
 
 def _pattern(fact: str) -> str:
-    """A regular expression for a fact in its other spellings, with nothing before or behind that would extend it."""
+    """Return a pattern for a fact in all its spellings, with nothing before or after that would extend it."""
     signs = re.sub(r"[ \t]+|(?<=\d),+", "", fact)
     parts: list[str] = []
     for sign, following in pairwise([*signs, ""]):

@@ -1,4 +1,4 @@
-"""The working history as LangChain sees it: one turn reads what came before and stores itself once."""
+"""The working history in LangChain's interface: one turn reads what came before and stores itself once."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ from services.errors import HistoryError
 from services.prompts import new_fence
 from services.records.conversations import ConversationRecords, Source
 
-# What the prompt may hold of the history, in characters; about 8,000 tokens of Chinese. Nothing is deleted for it.
+# How much of the history a prompt may contain, in characters; about 8,000 tokens of Chinese. Nothing is deleted to meet
+# it.
 _PROMPT_BUDGET = 8_000
 _MARK = re.compile(r"[〔【\[]\d{1,2}[〕】\]]")
 
@@ -19,12 +20,12 @@ _MARK = re.compile(r"[〔【\[]\d{1,2}[〕】\]]")
 class TurnHistory(BaseChatMessageHistory):
     """The history of one turn of one session.
 
-    `stored` tells whether the turn was really written: RunnableWithMessageHistory only logs a failure to store.
-    `sources` are set before the turn ends, and are stored with it.
+    `stored` tells whether the turn has really been written, because RunnableWithMessageHistory only logs a failure to
+    store. `sources` are set before the turn ends, and are stored with it.
     """
 
     def __init__(self, records: ConversationRecords, session_id: str, turn_id: int | None) -> None:
-        """`turn_id` is None for a turn that could not be written down, which cannot be stored either."""
+        """Create the history; `turn_id` is None for a turn that is not in the log and so cannot be stored."""
         self._records = records
         self._session_id = session_id
         self._turn_id = turn_id
@@ -34,21 +35,24 @@ class TurnHistory(BaseChatMessageHistory):
     async def aget_messages(self) -> list[BaseMessage]:
         """Return what the model is shown: the summaries, and as many of the latest messages as the budget holds.
 
-        The summaries are one system message at the beginning. They hold people's own words: whoever fills a prompt
-        shows them as data, never as a system message.
+        The summaries are one system message at the beginning. They hold people's own words: code that fills a prompt
+        must show them as data, never as a system message.
         """
         records = await self._records.history(self._session_id)
         messages = messages_from_dict([record.message for record in records])
         return within_budget([_without_marks(message) for message in messages])
 
     async def last_questions(self, count: int) -> list[str]:
-        """What was asked before in this session, the latest first."""
+        """Return the earlier questions of this session, the latest first."""
         spoken = [str(message.text) for message in await self.aget_messages() if message.type == "human"]
         return spoken[::-1][:count]
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store the finished turn. Raises `HistoryError` when called twice or for a turn that was not written down,
-        `RecordsError` when the database fails."""
+        """Store the finished turn.
+
+        Raise `HistoryError` on a second call or for a turn that is not in the log, and `RecordsError` if the database
+        fails.
+        """
         if self.stored:
             raise HistoryError("这一轮对话已经记过了。", f"turn {self._turn_id}")
         if self._turn_id is None:
@@ -63,18 +67,19 @@ class TurnHistory(BaseChatMessageHistory):
         raise HistoryError("对话记忆只能异步读取。")
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Not available: the database is asynchronous."""
+        """Raise `HistoryError`: the database is asynchronous."""
         raise HistoryError("对话记忆只能异步写入。")
 
     def clear(self) -> None:
-        """Not available: a turn does not clear its session."""
+        """Raise `HistoryError`: a turn does not clear its session."""
         raise HistoryError("对话记忆不能在一轮对话中清空。")
 
 
 def within_budget(messages: Sequence[BaseMessage], budget: int = _PROMPT_BUDGET) -> list[BaseMessage]:
     """Return the summaries as one message, then the latest messages that fit into `budget` characters.
 
-    The last exchange is always kept; a summary longer than half the budget keeps its end, where the verbatim facts are.
+    The last exchange is always kept; a summary longer than half the budget keeps its end, which holds the verbatim
+    facts.
     """
     summaries = [message for message in messages if isinstance(message, SystemMessage)]
     spoken = [message for message in messages if not isinstance(message, SystemMessage)]
@@ -89,28 +94,29 @@ def within_budget(messages: Sequence[BaseMessage], budget: int = _PROMPT_BUDGET)
         if budget < 0 and len(spoken) - start >= 2:
             break
         start -= 1
-    # Where the budget cut, no answer stands without its question. After a summary one may: the question is in there.
+    # After a cut by the budget, no answer stands without its question. After a summary one may: the summary contains
+    # the question.
     while 0 < start < len(spoken) and spoken[start].type != "human":
         start += 1
     return [*kept, *spoken[start:]]
 
 
 def _without_marks(message: BaseMessage) -> BaseMessage:
-    # Every question numbers its references anew: a number of an earlier answer would now name another passage.
+    # Every question numbers its references from 1: a number of an earlier answer would now name another passage.
     return message.model_copy(update={"content": _MARK.sub("", message.text)}) if message.type == "ai" else message
 
 
 def fenced(texts: Sequence[str]) -> str:
     """Return the texts of `as_text` between two lines that none of them can contain.
 
-    What follows a line break is indented, so that nobody can write a line of somebody else.
+    Text after a line break is indented, so that nobody can forge a line of another speaker.
     """
     fence = new_fence()
     return "\n".join((fence, *("\n　".join(text.splitlines()) for text in texts), fence))
 
 
 def as_text(messages: Sequence[dict[str, Any]]) -> list[str]:
-    """Return one text for each message, with who spoke, for a summary."""
+    """Return one text for each message, with its speaker, for a summary."""
     roles = {"human": "用户", "ai": "助手", "system": "此前摘要"}
     spoken = [_without_marks(message) for message in messages_from_dict(list(messages))]
     return [f"{roles.get(item.type, item.type)}：{item.text}" for item in spoken]

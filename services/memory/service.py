@@ -1,4 +1,4 @@
-"""Turns in order, memory of each session, and the summaries that keep it short."""
+"""Ordered turns, the memory of each session, and the summaries that keep it short."""
 
 import asyncio
 import logging
@@ -24,15 +24,16 @@ from services.text.links import known_addresses, without_unknown_links
 log = logging.getLogger(__name__)
 
 _VERBATIM = "\n原文要点：\n"
-# The model is shown 4,000 characters of summaries; more facts than these do not fit, and the latest count most.
+# The model is shown 4,000 characters of summaries; more facts than these do not fit, and the latest are the most
+# important.
 _MOST_FACTS = 400
-# A compaction by hand leaves the last exchange in full.
+# A compaction on request leaves the last exchange in full.
 _KEPT_BY_HAND = 2
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:
-    """One session's memory: exchanges in the log, failed ones among them, messages the model is shown."""
+    """The memory of one session: exchanges in the log, the failed ones among them, messages the model is shown."""
 
     turns: int
     failed: int
@@ -44,7 +45,7 @@ class MemoryStatus:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One question and what became of it, for display."""
+    """One question and its outcome, for display."""
 
     user_id: int
     question: str
@@ -54,9 +55,10 @@ class Exchange:
 
 @dataclass(slots=True)
 class Turn:
-    """A question being answered. It ends by `complete`, by RunnableWithMessageHistory on `history`, or as failed.
+    """A question being answered.
 
-    `id` is its number in the log.
+    It ends through `complete`, through RunnableWithMessageHistory on `history`, or as failed. `id` is its number in the
+    log.
     """
 
     id: int | None
@@ -70,7 +72,7 @@ class Turn:
 
 
 class MemoryService:
-    """Memory of all sessions."""
+    """The memory of all sessions."""
 
     def __init__(
         self,
@@ -87,14 +89,14 @@ class MemoryService:
         self._summarising: dict[str, asyncio.Task[None]] = {}
 
     async def resume(self) -> None:
-        """Mark turns that a killed process left open, and summarise where it had not come to it."""
+        """Mark turns that a killed process left open, and start the summaries that it did not get to."""
         if interrupted := await self._records.fail_interrupted():
             log.warning("%s questions were interrupted by the last stop", interrupted)
         for session_id in await self._records.longer_than(self._rules.max_history_messages):
             self._summarise_soon(session_id)
 
     async def close(self) -> None:
-        """Stop summarising; it is taken up again at the next start."""
+        """Stop summarising; the next start resumes it."""
         tasks = list(self._summarising.values())
         for task in tasks:
             task.cancel()
@@ -102,11 +104,11 @@ class MemoryService:
 
     @asynccontextmanager
     async def turn(self, session_id: str, user_id: int, question: str) -> AsyncGenerator[Turn]:
-        """One turn, alone in its session; further ones wait in the order they came.
+        """Run one turn alone in its session; further turns wait in the order of arrival.
 
-        The question is in the log before the block runs. If the block raises or stores nothing, it is marked failed
-        and the working history is as it was. Where the log cannot be written, the block runs all the same and the turn
-        cannot be stored. Summarising begins when the caller says so, see `tidy`.
+        The question is in the log before the block runs. If the block raises or stores nothing, the turn is marked as
+        failed and the working history is unchanged. If the log cannot be written, the block runs all the same and the
+        turn cannot be stored. Summarising begins when the caller requests it, see `tidy`.
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
@@ -129,15 +131,15 @@ class MemoryService:
         try:
             await self._records.fail(turn_id, sources)
         except RecordsError:
-            # It stays open in the log, and the next start marks it.
+            # It stays open in the log, and the next start marks it as failed.
             log.exception("turn %s could not be marked as failed", turn_id)
 
     def tidy(self, session_id: str) -> None:
-        """Summarise in the background if the history has grown too long. Call it after the reply was sent."""
+        """Summarise in the background if the history has grown too long. Call this after the reply was sent."""
         self._summarise_soon(session_id)
 
     async def status(self, session_id: str) -> MemoryStatus:
-        """Counts for `/memory status`."""
+        """Return the counts for `/memory status`."""
         totals = await self._records.totals(session_id)
         return MemoryStatus(
             turns=totals.turns,
@@ -149,31 +151,31 @@ class MemoryService:
         )
 
     async def recent(self, session_id: str) -> list[Exchange]:
-        """The specification's light history: the last messages as spoken, without summaries."""
+        """Return the light history of the specification: the last messages as spoken, without summaries."""
         turns = await self._records.recent(session_id, max(1, self._rules.recent_shown // 2))
         return [Exchange(turn.user_id, turn.question, turn.answer, turn.state == TurnState.FAILED) for turn in turns]
 
     async def sources(self, session_id: str) -> list[Source]:
-        """What the numbers in the last reply that had any name, until the conversation is cleared."""
+        """Return the sources of the last reply that had any, unless the conversation was cleared since."""
         return await self._records.sources(session_id)
 
     async def summary(self, session_id: str) -> str:
-        """The summaries in the working history, as text; empty when there are none."""
+        """Return the summaries in the working history as text, empty if there are none."""
         records = await self._records.history(session_id)
         return "\n".join(
             str(record.message["data"]["content"]) for record in records if record.message["type"] == "system"
         )
 
     async def clear(self, session_id: str) -> int:
-        """Forget the conversation so far; gives the messages that left the working history."""
+        """Forget the conversation so far, and return the number of messages removed from the working history."""
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             return await self._records.forget(session_id)
 
     async def compact(self, session_id: str) -> int:
-        """Summarise now all but the last exchange; gives the messages that were summarised, 0 if too few.
+        """Summarise all but the last exchange now, and return the number of messages summarised, 0 if too few.
 
-        Raises `ModelError`, and then the history is as it was; `HistoryError` when no model is configured.
+        Raise `ModelError`, leaving the history unchanged, or `HistoryError` if no model is configured.
         """
         if self._model is None:
             raise HistoryError("没有配置模型，不能总结记忆；可以用 /memory clear 清空。")
@@ -205,7 +207,7 @@ class MemoryService:
                 if not await self._replace(session_id, records[: self._rules.summary_chunk_size], model):
                     return
             except ModelBudgetSpent:
-                # Nothing that could be mended: it is the same until midnight.
+                # There is nothing to retry: the budget stays spent until midnight.
                 return
             except ModelError as error:
                 log.warning("summary of %s is put off to the next turn: %s", session_id, error)
@@ -219,7 +221,10 @@ class MemoryService:
         return bool(every) and since >= every and count > self._rules.summary_chunk_size
 
     async def _replace(self, session_id: str, records: list[HistoryRecord], model: ChatModel) -> bool:
-        """Replace messages by their summary; nothing is locked meanwhile, and nothing happens if they changed."""
+        """Replace messages by their summary.
+
+        Nothing is locked meanwhile, and nothing happens if the messages changed.
+        """
         lines = as_text([record.message for record in records])
         with charged(Charge(chat_of(session_id))):
             reply = await model.reply(await self._prompt.ainvoke({"history_text": fenced(lines)}))
@@ -228,14 +233,15 @@ class MemoryService:
 
 
 def _checked_summary(lines: list[str], written: str) -> str:
-    # What a summary says counts as said in the conversation, so a link that only the model knows must not enter it.
+    # The content of a summary counts as said in the conversation, so a link that only the model knows must not enter
+    # it.
     return complete_summary(lines, without_unknown_links(written.strip(), known_addresses(lines)))
 
 
 def complete_summary(lines: list[str], summary: str) -> str:
-    """Return a summary with every hard fact of `lines`: the clauses of those it lost are appended verbatim.
+    """Return a summary that contains every hard fact of `lines`.
 
-    Of more than 400 lost facts the last 400 are kept.
+    The clauses of lost facts are appended verbatim. Of more than 400 lost facts the last 400 are kept.
     """
     lost = lost_facts("\n".join(lines), summary)
     if not lost:

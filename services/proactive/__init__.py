@@ -1,1 +1,1 @@
-"""Answering what the bot was not asked: when to, and above all when not to."""
+"""Unasked answers: when to give them, and above all when not to."""

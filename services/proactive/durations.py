@@ -1,4 +1,4 @@
-"""How long to be quiet, as people write it."""
+"""Parse how long the bot is asked to be quiet."""
 
 import math
 import re
@@ -15,7 +15,7 @@ _UNIT = (
     r"|days?|d|hours?|hrs?|hr|h|minutes?|mins?|min|m)"
 )
 _PART = re.compile(rf"\s*{_NUMBER}\s*(?:{_UNIT})?(?P<half>半)?\s*零?")
-# By the first sign of the unit.
+# By the first character of the unit.
 _MINUTES = {
     **{"分": 1, "m": 1, "刻": 15, "小": 60, "钟": 60, "h": 60},
     **{"天": 1440, "日": 1440, "d": 1440, "周": 10080, "星": 10080, "礼": 10080},
@@ -25,7 +25,9 @@ _END = frozenset({"解除", "取消", "结束", "关", "关闭", "off", "stop", 
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """Return how long, from what people write; a bare number is minutes, 解除 is 0. None if it is not understood.
+    """Return the duration that a text states, or None if it is not understood.
+
+    A bare number means minutes, 解除 means 0.
 
     >>> [str(parse_duration(text)) for text in ("一百二十分钟", "2h", "1天", "一个半小时", "解除")]
     ['2:00:00', '2:00:00', '1 day, 0:00:00', '1:30:00', '0:00:00']

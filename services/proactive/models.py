@@ -1,4 +1,4 @@
-"""What the proactive mode takes and gives."""
+"""The types of the proactive mode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from services.session import Collection
 
 @dataclass(frozen=True, slots=True)
 class GroupMessage:
-    """One message of a group. `at` is when it was heard, in UTC; `quoted` what it quotes of its own author.
+    """One message of a group.
 
-    `addressed` are the members that it @s or replies to, `reply_to` the message it replies to. `addresses_somebody`
-    tells that it speaks to anybody at all but the bot, whether or not it is known to whom. `asks_bot`: it is a command
-    or speaks to the bot. `text_only`: there is no picture or the like in it, which the bot cannot see.
+    `at` is when it was heard, in UTC; `quoted` is the text by its own author that it quotes. `addressed` are the
+    members that it mentions (@) or replies to, `reply_to` is the message that it replies to. `addresses_somebody` means
+    that it addresses anybody other than the bot, whether or not it is known whom. `asks_bot` means that it is a command
+    or addresses the bot. `text_only` means that it contains no picture or the like, which the bot cannot see.
     """
 
     group_id: int
@@ -33,7 +34,7 @@ class GroupMessage:
 
 
 class Reason(StrEnum):
-    """Why a message was answered or not, in the order in which it is asked."""
+    """The reason why a message was answered or not, in the order of the checks."""
 
     ANSWERED = "answered"
     TOO_SHORT = "too_short"
@@ -59,7 +60,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided about one message. `score` is the best rerank score, None where none was measured."""
+    """The decision about one message. `score` is the best rerank score, or None if none was computed."""
 
     message_id: int
     text: str
@@ -70,7 +71,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A message that may be answered from `retrieval`. Whoever gets one must end it (see `ProactiveService`)."""
+    """A message that may be answered from `retrieval`. Its receiver must end it (see `ProactiveService`)."""
 
     message: GroupMessage
     collection: Collection
@@ -80,7 +81,7 @@ class Approval:
 
 
 class Outcome(StrEnum):
-    """What became of an approval."""
+    """The outcome of an approval."""
 
     SENT = "sent"
     NOTHING_TO_SAY = "nothing_to_say"
@@ -88,7 +89,7 @@ class Outcome(StrEnum):
 
 
 class OpinionSource(StrEnum):
-    """How somebody told what he thought of an answer."""
+    """How somebody expressed an opinion about an answer."""
 
     REACTION = "reaction"
     REPLY = "reply"
@@ -96,7 +97,7 @@ class OpinionSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupStatus:
-    """The proactive mode of one group. `decisions` are the last ones, oldest first, since the bot started."""
+    """The proactive mode of one group. `decisions` are the latest since the bot started, oldest first."""
 
     on: bool
     quiet_until: datetime | None = None

@@ -1,4 +1,4 @@
-"""The decisions of the proactive mode, each a function of what was heard. Times are UTC."""
+"""The decisions of the proactive mode, each a function of the messages heard. Times are UTC."""
 
 import re
 import unicodedata
@@ -16,15 +16,17 @@ from services.text.cleaning import without_stacked_marks
 HOUR = timedelta(hours=1)
 SAME_FOR = timedelta(days=1)
 
-# 怎么报销: no question is shorter. The 327 answerable ones of HuixiangDou's development half weigh 5 and more.
+# 怎么报销: no question is shorter. The 327 answerable questions of HuixiangDou's development half have a weight of 5
+# and more.
 _LEAST_WEIGHT = 4
 _MOST_CHARS = 300
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(r"[A-Za-z0-9_.\-]+")
-# For two questions about one passage. Tells 北京住宿标准 from 上海住宿标准 (0.43), not from 住宿标准 (0.6).
+# For two questions about one passage. Separates 北京住宿标准 from 上海住宿标准 (0.43), but not from 住宿标准 (0.6).
 _OVERLAP = 0.5
 _TEXT_CHARS = 500
-# Of the words of a message that says what a passage says. 去1号楼一层补办，15块 has 5 of 8.
+# The share of a message's words that must occur in a passage for the message to say the same. 去1号楼一层补办，15块 has
+# 5 of 8.
 _SAID_SHARE, _LEAST_SAID = 0.5, 2
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])[\W_]+(?=[a-z0-9])")
 _NOISE = re.compile(r"[^\w ]|_|(?<![a-z0-9]) | (?![a-z0-9])")
@@ -44,7 +46,7 @@ _SETTLED = re.compile(
 
 
 def says_something(text: str) -> bool:
-    """Whether a text is long enough to be a question: four characters, a Latin word counting as two.
+    """Return whether a text is long enough to be a question: four characters, a Latin word counting as two.
 
     >>> says_something("mmdeploy 怎么装"), says_something("哈哈哈"), says_something("+1")
     (True, False, False)
@@ -54,12 +56,12 @@ def says_something(text: str) -> bool:
 
 
 def says_too_much(text: str) -> bool:
-    """Whether a text is longer than a question: over 300 characters it is a paste or a speech."""
+    """Return whether a text is too long for a question: over 300 characters it is a paste or a speech."""
     return len(text.strip()) > _MOST_CHARS
 
 
 def asks_for_quiet(text: str) -> bool:
-    """Whether this is nothing but a request to be quiet.
+    """Return whether this is nothing but a request to be quiet.
 
     >>> asks_for_quiet("别说了！"), asks_for_quiet("安静点"), asks_for_quiet("安静模式怎么设置")
     (True, True, False)
@@ -69,15 +71,18 @@ def asks_for_quiet(text: str) -> bool:
 
 
 def interrupts(message: GroupMessage, before: Sequence[GroupMessage], quiet_s: float) -> bool:
-    """Whether an answer to this message would fall into a conversation of two, its author's or that of two others."""
+    """Return whether an answer to this message would interrupt a conversation of two people.
+
+    The conversation may be that of the message's author or that of two others.
+    """
     return any(conversation(heard, message.at, quiet_s) for heard in (before, [*before, message]))
 
 
 def conversation(heard: Sequence[GroupMessage], present: datetime, quiet_s: float) -> frozenset[int] | None:
-    """The two members who are talking with each other, or None.
+    """Return the two members who are talking with each other, or None.
 
     Within the last `quiet_s` seconds they spoke by turns, A→B→A, and either one addressed the other or nobody else
-    spoke since they began. Messages to the bot are no part of it. `heard` is oldest first.
+    spoke since they began. Messages to the bot do not count. `heard` is oldest first.
     """
     since = present - timedelta(seconds=quiet_s)
     recent = [item for item in heard if since < item.at <= present and not item.asks_bot]
@@ -98,7 +103,7 @@ def _last_two(recent: Sequence[GroupMessage]) -> frozenset[int] | None:
 
 
 def _reach(recent: Sequence[GroupMessage], pair: frozenset[int]) -> int:
-    """How many of the last messages are by these two alone."""
+    """Return how many of the last messages are by these two alone."""
     count = 0
     for item in reversed(recent):
         if item.user_id not in pair:
@@ -117,15 +122,15 @@ def _alternate(speakers: Iterable[int]) -> bool:
 
 
 def conversation_since(heard: Sequence[GroupMessage], start: int, present: datetime, quiet_s: float) -> bool:
-    """Whether two talked with each other at any moment since the message at `start` was heard, or do now."""
+    """Return whether two talked with each other at any moment since the message at `start` was heard, or do now."""
     moments = [(heard[: end + 1], heard[end].at) for end in range(start, len(heard))]
     return any(conversation(said, at, quiet_s) for said, at in (*moments, (heard, present)))
 
 
 def taken_up(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
-    """Whether somebody took the question up in what was written after it: replied to it, or addressed the asker.
+    """Return whether somebody reacted to the question after it: replied to it, or addressed the asker.
 
-    Who just goes on talking has not: in a busy group somebody always does.
+    Merely continuing to talk does not count: in a busy group somebody always does.
     """
     return any(
         item.reply_to == message.message_id or message.user_id in item.addressed - {item.user_id} for item in since
@@ -133,9 +138,9 @@ def taken_up(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
 
 
 def answered(message: GroupMessage, since: Sequence[GroupMessage], passage: str) -> bool:
-    """Whether somebody else said since then what the passage says: most words of his message stand in it.
+    """Return whether somebody else has said what the passage says: most words of their message occur in it.
 
-    Nobody quotes or @s in a quick answer (去一楼补办，15 块), so that alone `taken_up` does not see.
+    A quick answer quotes and mentions nobody (去一楼补办，15 块), so `taken_up` alone does not notice it.
     """
     normal = normalise(passage)
     return any(_says(item.text, normal) for item in since if item.user_id != message.user_id and not item.asks_bot)
@@ -148,24 +153,25 @@ def _says(text: str, normal_passage: str) -> bool:
 
 
 def settled(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
-    """Whether the asker himself wrote afterwards that he needs no answer any more (解决了, 找到了, 算了)."""
+    """Return whether the asker wrote afterwards that they need no answer any more (解决了, 找到了, 算了)."""
     return any(item.user_id == message.user_id and _SETTLED.match(item.text.strip()) for item in since)
 
 
 def asked_directly(message: GroupMessage, since: Sequence[GroupMessage]) -> bool:
-    """Whether the asker turned to the bot itself in the meantime."""
+    """Return whether the asker has addressed the bot itself in the meantime."""
     return any(item.user_id == message.user_id and item.asks_bot for item in since)
 
 
 def in_last_hour(times: Iterable[datetime], present: datetime) -> int:
-    """How many of `times` lie in the hour that ends now."""
+    """Return how many of `times` lie in the hour that ends now."""
     return sum(present - HOUR < time for time in times)
 
 
 def comparable(text: str) -> str:
-    """A question as it is compared and kept: without courtesies, case, width, punctuation; at most 500 characters.
+    """Return a question in the form that is compared and kept.
 
-    Only Latin words and numbers stay apart, since nothing else would tell where one ends.
+    It has no courtesies, case, width or punctuation, and at most 500 characters. Spaces are kept only between Latin
+    words and numbers, where nothing else would separate them.
 
     >>> comparable("大佬们，MMDeploy　怎么安装？？") == comparable("mmdeploy怎么安装")
     True
@@ -177,10 +183,11 @@ def comparable(text: str) -> str:
 
 
 def repeats(text: str, reference: Reference | None, earlier: Iterable[UnaskedAnswer], present: datetime) -> bool:
-    """Whether this question was taken up within a day: the same words, or the same passage and nearly the same words.
+    """Return whether this question was taken up within a day.
 
-    Without a reference only the words count. Nearly the same: of the terms that either has, without those that only
-    ask, at least half are common.
+    That is the case for the same words, or for the same passage and nearly the same words. Without a reference only the
+    words count. Words are nearly the same if at least half of all terms in either question, except those that only ask,
+    are in both.
     """
     mine = comparable(text)
     for item in earlier:
@@ -202,7 +209,7 @@ def _same_passage(answer: UnaskedAnswer, reference: Reference) -> bool:
 
 
 def overlap(one: str, other: str) -> float:
-    """The common share of what two comparable texts are about, 0 to 1 (Jaccard)."""
+    """Return the share of common terms in what two comparable texts are about, 0 to 1 (Jaccard)."""
     left, right = _subject(one), _subject(other)
     return len(left & right) / len(left | right) if left | right else 1.0
 

@@ -1,4 +1,4 @@
-"""When the bot speaks without being asked: decides, asks the retriever, and keeps count."""
+"""Unasked answers: decide about messages, call the retriever, and count the answers."""
 
 import asyncio
 import logging
@@ -30,9 +30,9 @@ log = logging.getLogger(__name__)
 
 OBJECTION_QUIET = timedelta(hours=1)
 _DECISIONS = 5
-# Enough for the longest wait and for a conversation of two; beyond that nothing is asked of what was heard.
+# Enough for the longest wait and for a conversation of two; no rule looks further back.
 _HEARD = 100
-# Up to this share sooner or later than the wait that is set, so that it does not look like clockwork.
+# The wait is shorter or longer than the setting by up to this share, so that it does not look mechanical.
 _SPREAD = 0.25
 
 _REASONS = {
@@ -55,10 +55,11 @@ class _Group:
 
 
 class ProactiveService:
-    """The proactive mode of every group. What a message costs is decided in memory; only changes reach the database.
+    """The proactive mode of every group.
 
-    A message is told by `hear`, then judged by `consider`, which waits a moment for people to answer first. Who gets
-    an approval writes the answer, asks `still_wanted`, and ends it with `settle`.
+    Decisions about messages are made in memory; only changes reach the database. A message is reported to `hear`, then
+    judged by `consider`, which waits a moment for people to answer first. The receiver of an approval writes the
+    answer, asks `still_wanted`, and ends the approval with `settle`.
     """
 
     def __init__(
@@ -82,18 +83,18 @@ class ProactiveService:
         self._groups: dict[int, _Group] = {}
 
     async def resume(self) -> None:
-        """Take up what was switched on before."""
+        """Load the groups in which the mode is switched on."""
         for preferences in await self._records.switched_on():
             await self._open(preferences)
 
     # -- switches -----------------------------------------------------------------------------------------------------
 
     def is_on(self, group_id: int) -> bool:
-        """Whether the mode is on in this group, be it quiet or not. From memory."""
+        """Return whether the mode is on in this group, even if it is quiet now. This is answered from memory."""
         return group_id in self._groups
 
     async def switch(self, group_id: int, *, on: bool) -> None:
-        """Switch the mode of a group on or off. Switching on what was off also ends its quiet."""
+        """Switch the mode of a group on or off. Switching on a mode that was off also ends its quiet."""
         if on == self.is_on(group_id):
             return
         preferences = GroupPreferences(group_id, auto=on)
@@ -104,9 +105,9 @@ class ProactiveService:
             self._groups.pop(group_id, None)
 
     async def quiet(self, group_id: int, duration: timedelta) -> datetime | None:
-        """Be quiet for this long, counted from now; 0 ends a quiet. Gives until when, None for not (any more).
+        """Be quiet for `duration` from now, and return until when; 0 ends the quiet.
 
-        Without effect where the mode is off.
+        Return None if the group is not quiet afterwards. There is no effect if the mode is off.
         """
         group = self._groups.get(group_id)
         if group is None:
@@ -116,7 +117,7 @@ class ProactiveService:
         return until
 
     def status(self, group_id: int) -> GroupStatus:
-        """How the mode stands in this group. From memory."""
+        """Return the state of the mode in this group. This is answered from memory."""
         group = self._groups.get(group_id)
         if group is None:
             return GroupStatus(on=False, per_hour=self._settings.per_hour)
@@ -131,21 +132,22 @@ class ProactiveService:
     # -- messages -----------------------------------------------------------------------------------------------------
 
     def hear(self, message: GroupMessage) -> None:
-        """Note what was written, whoever it is for. Costs next to nothing where the mode is off."""
+        """Note a message, whoever it is for. This costs next to nothing if the mode is off."""
         group = self._groups.get(message.group_id)
         if group is not None:
             group.heard.append(message)
 
     def recall(self, group_id: int, message_id: int) -> None:
-        """Somebody took a message back: it is not answered."""
+        """Note that a message was recalled, so that it is not answered."""
         group = self._groups.get(group_id)
         if group is not None:
             group.recalled.append(message_id)
 
     async def consider(self, message: GroupMessage) -> Approval | None:
-        """Decide about one message that was heard before and does not ask the bot, cheapest question first.
+        """Decide about one message that was heard before and does not ask the bot, cheapest check first.
 
-        Returns after a wait of several seconds where the decision is not clear at once. Raises `SearchIndexError`.
+        Unless the decision is clear at once, return after a wait of several seconds. Raise `SearchIndexError` if the
+        index fails.
         """
         group = self._groups.get(message.group_id)
         if group is None or message.asks_bot:
@@ -180,7 +182,7 @@ class ProactiveService:
         return Approval(message, collection, question, retrieval, answer)
 
     async def still_wanted(self, approval: Approval) -> bool:
-        """Whether the moment has not passed while the answer was written. False ends the approval."""
+        """Return whether the answer is still wanted after it was written. False ends the approval."""
         group = self._groups.get(approval.message.group_id)
         retrieval = approval.retrieval
         reason = Reason.SWITCHED_OFF if group is None else self._meanwhile(group, approval.message, retrieval)
@@ -190,7 +192,7 @@ class ProactiveService:
         return False
 
     async def settle(self, approval: Approval, outcome: Outcome) -> None:
-        """End an approval. What was sent counts from now on, what failed counts as never taken up."""
+        """End an approval. A sent answer counts from now on, a failed one counts as never taken up."""
         if outcome is Outcome.FAILED:
             await self._withdraw(approval, Reason.FAILED)
             return
@@ -202,10 +204,11 @@ class ProactiveService:
             self._decide(group, approval.message, reason, _score(approval.retrieval))
 
     async def object(self, group_id: int, message_id: int | None, source: OpinionSource) -> bool | None:
-        """Somebody did not want the answer to `message_id` (None: the newest one): be quiet for at least an hour.
+        """Note that somebody did not want the answer to `message_id` (None: the newest one).
 
-        The first objection to an answer is kept as feedback on the gate. True where it became quiet now, False where it
-        already was; None, and nothing done, where this is no answer that was given unasked within the last day.
+        The bot is then quiet for at least an hour, and the first objection to an answer is kept as feedback on the
+        gate. Return True if the quiet began now, False if the group already was quiet. Return None, and do nothing, if
+        no unasked answer of the last day belongs to the message.
         """
         group = self._groups.get(group_id)
         if group is None:
@@ -224,7 +227,10 @@ class ProactiveService:
         return becomes_quiet
 
     async def welcome(self, group_id: int, message_id: int | None) -> None:
-        """Somebody liked the answer to `message_id` (None: the newest one). The first time is kept as feedback."""
+        """Note that somebody liked the answer to `message_id` (None: the newest one).
+
+        The first time is kept as feedback.
+        """
         group = self._groups.get(group_id)
         if group is None:
             return
@@ -236,10 +242,10 @@ class ProactiveService:
                     answer.collection, answer.rerank_score, helpful=True, source=OpinionSource.REACTION
                 )
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _at_once(self, group: _Group, message: GroupMessage) -> Reason | None:
-        """What can be told before anybody had time to answer."""
+        """Return the reason that is known before anybody had time to answer, if any."""
         if not rules.says_something(message.text):
             return Reason.TOO_SHORT
         if rules.says_too_much(message.text):
@@ -257,7 +263,7 @@ class ProactiveService:
         return self._limit(group, message)
 
     def _since(self, group: _Group, message: GroupMessage) -> Reason | None:
-        """What came between."""
+        """Return the reason from what happened after the message, if any."""
         if self._groups.get(message.group_id) is not group:
             return Reason.SWITCHED_OFF
         if self._is_quiet(group):
@@ -271,20 +277,20 @@ class ProactiveService:
             return Reason.SETTLED
         if rules.taken_up(message, since):
             return Reason.TAKEN_UP
-        # Two may have begun to talk in the meantime, without a reply or an @.
+        # Two members may have started to talk in the meantime, without a reply or an @.
         heard = list(group.heard)
         talking = rules.conversation_since(heard, _place(heard, message) or 0, self._clock(), self._settings.quiet_s)
         return Reason.CONVERSATION if talking else None
 
     def _meanwhile(self, group: _Group, message: GroupMessage, retrieval: Retrieval) -> Reason | None:
-        """What came between, or that somebody said what the bot would say."""
+        """Return the reason from what happened meanwhile, or that somebody said what the bot would say."""
         said = rules.answered(message, self._after(group, message), retrieval.references[0].text)
         return self._since(group, message) or (Reason.TAKEN_UP if said else None)
 
     def _limit(self, group: _Group, message: GroupMessage, reference: Reference | None = None) -> Reason | None:
-        """What was answered before. The passage of the answer, where it is known, tells near repetitions."""
+        """Return the reason from earlier answers. The passage of the answer, if known, reveals near repetitions."""
         fruitless = (item.answered_at for item in group.answers if item.fruitless)
-        # What a model finds nothing to say about costs a call, too.
+        # A model call that finds nothing to say has a cost, too.
         spent = max(self._answered(group), rules.in_last_hour(fruitless, self._clock()))
         if spent >= self._settings.per_hour:
             return Reason.HOURLY_LIMIT
@@ -293,7 +299,7 @@ class ProactiveService:
     async def _count(
         self, group: _Group, message: GroupMessage, collection: Collection, retrieval: Retrieval
     ) -> UnaskedAnswer:
-        """Count it before it is written: neither two at a time nor a restart shall exceed the limits."""
+        """Count an answer before it is written, so that neither concurrency nor a restart exceeds the limits."""
         first, present = retrieval.references[0], self._clock()
         answer = UnaskedAnswer(
             group_id=message.group_id,
@@ -343,7 +349,7 @@ class ProactiveService:
         return heard if place is None else heard[:place]
 
     def _after(self, group: _Group, message: GroupMessage) -> Sequence[GroupMessage]:
-        """What was heard since; where the message is forgotten already, everything that is remembered came later."""
+        """Return what was heard since; if the message is already forgotten, everything remembered came later."""
         heard = list(group.heard)
         place = _place(heard, message)
         return heard if place is None else heard[place + 1 :]

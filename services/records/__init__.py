@@ -1,1 +1,1 @@
-"""What is kept in the database: tables and the queries on them."""
+"""The contents of the database: tables and the queries on them."""

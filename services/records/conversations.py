@@ -1,4 +1,4 @@
-"""The log of turns, the working history, and each session's standing."""
+"""The log of turns, the working history, and the state of each session."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ from services.records.tables import ConversationRecord, HistoryRecord, TurnRecor
 
 @dataclass(frozen=True, slots=True)
 class ConversationTotals:
-    """Counts over one session: turns remembered in the log, failed ones among them, messages in the history."""
+    """Counts of one session: turns in the log that it remembers, failed ones among them, messages in the history."""
 
     turns: int
     failed: int
@@ -22,9 +22,9 @@ class ConversationTotals:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a number 〔n〕 in an answer names: chunks `first_ordinal` to `last_ordinal` of a build of a document.
+    """The target of a number 〔n〕 in an answer: chunks `first_ordinal` to `last_ordinal` of a build of a document.
 
-    `place` is what the list of sources shows. The text is not kept: it belongs to the document, and goes with it.
+    `place` is what the list of sources shows. The text is not kept: it belongs to the document and is deleted with it.
     """
 
     number: int
@@ -42,7 +42,7 @@ class ConversationRecords:
         self._database = database
 
     async def begin(self, session_id: str, user_id: int, question: str) -> int:
-        """Write down a question before anybody tries to answer it; gives the turn's id."""
+        """Write down a question before it is answered, and return the id of the turn."""
         async with self._database.writing() as session:
             added = await session.execute(
                 insert(TurnRecord)
@@ -61,7 +61,7 @@ class ConversationRecords:
     async def complete(
         self, turn_id: int, answer: str, messages: Sequence[Mapping[str, Any]], sources: Sequence[Source] = ()
     ) -> None:
-        """Write down the answer and append the turn's messages to the working history, in one step."""
+        """Write down the answer and append the turn's messages to the working history, in one transaction."""
         async with self._database.writing() as session:
             ended = await session.execute(
                 update(TurnRecord)
@@ -81,7 +81,7 @@ class ConversationRecords:
                 )
 
     async def fail(self, turn_id: int, sources: Sequence[Source] = ()) -> None:
-        """The question stays in the log, marked as failed; the working history never knew it.
+        """Mark a question as failed in the log; it never was in the working history.
 
         `sources` are those of the excerpt that was shown instead of an answer.
         """
@@ -93,7 +93,7 @@ class ConversationRecords:
             )
 
     async def fail_interrupted(self) -> int:
-        """Mark what a killed process left open; gives how many there were."""
+        """Mark the turns that a killed process left open as failed, and return their number."""
         async with self._database.writing() as session:
             open_turns = (
                 await session.scalars(select(TurnRecord.id).where(TurnRecord.state == TurnState.PENDING))
@@ -104,7 +104,7 @@ class ConversationRecords:
             return len(open_turns)
 
     async def history(self, session_id: str) -> list[HistoryRecord]:
-        """The working history, oldest first."""
+        """Return the working history, oldest first."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(HistoryRecord).where(HistoryRecord.session_id == session_id).order_by(HistoryRecord.position)
@@ -112,7 +112,7 @@ class ConversationRecords:
             return list(found)
 
     async def standing(self, session_id: str) -> tuple[int, int]:
-        """Messages in the working history, and those of them that came after the last summary was written."""
+        """Return the number of messages in the working history, and of those added after the last summary."""
         mine = HistoryRecord.session_id == session_id
         last_summary = (
             select(func.coalesce(func.max(HistoryRecord.id), 0))
@@ -128,7 +128,7 @@ class ConversationRecords:
             return row[0], row[1]
 
     async def longer_than(self, messages: int) -> list[str]:
-        """Sessions whose working history has more messages than this."""
+        """Return the sessions whose working history has more than `messages` messages."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(HistoryRecord.session_id).group_by(HistoryRecord.session_id).having(func.count() > messages)
@@ -136,7 +136,10 @@ class ConversationRecords:
             return list(found)
 
     async def replace(self, session_id: str, replaced: Sequence[HistoryRecord], summary: Mapping[str, Any]) -> bool:
-        """Put one summary where `replaced` stood. False, and nothing done, when any of them is no longer there."""
+        """Put one summary in the place of `replaced`.
+
+        Return False, and change nothing, if any of the replaced messages no longer exists.
+        """
         async with self._database.writing() as session:
             ids = [record.id for record in replaced]
             present = await session.scalar(
@@ -149,7 +152,7 @@ class ConversationRecords:
             return True
 
     async def forget(self, session_id: str) -> int:
-        """Empty the working history and leave the log's turns so far out of what is shown; gives the messages gone."""
+        """Empty the working history, hide the turns logged so far, and return the number of messages removed."""
         async with self._database.writing() as session:
             conversation = await _conversation(session, session_id)
             last = await session.scalar(select(func.max(TurnRecord.id)).where(TurnRecord.session_id == session_id))
@@ -161,7 +164,7 @@ class ConversationRecords:
             return gone.scalar_one()
 
     async def recent(self, session_id: str, limit: int) -> list[TurnRecord]:
-        """The last turns of the log that are not forgotten, oldest first."""
+        """Return the last turns of the log that are not forgotten, oldest first."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(TurnRecord)
@@ -172,7 +175,7 @@ class ConversationRecords:
             return list(found)[::-1]
 
     async def sources(self, session_id: str) -> list[Source]:
-        """What the last reply that cited something cited, unless that is forgotten."""
+        """Return the sources of the last reply that cited any, unless it is forgotten."""
         async with self._database.reading() as session:
             found = await session.scalar(
                 select(TurnRecord.sources)
@@ -187,7 +190,7 @@ class ConversationRecords:
             return [Source(**item) for item in found or []]
 
     async def totals(self, session_id: str) -> ConversationTotals:
-        """Counts over what is not forgotten."""
+        """Return the counts, leaving out what is forgotten."""
         async with self._database.reading() as session:
             turns, failed = (
                 await session.execute(
@@ -200,14 +203,14 @@ class ConversationRecords:
         return ConversationTotals(turns, failed, history)
 
     async def knowledge_group(self, session_id: str) -> int | None:
-        """The group whose files a private chat asks, or None for its own."""
+        """Return the group whose files a private chat asks, or None for its own files."""
         async with self._database.reading() as session:
             return await session.scalar(
                 select(ConversationRecord.knowledge_group_id).where(ConversationRecord.session_id == session_id)
             )
 
     async def use_knowledge_group(self, session_id: str, group_id: int | None) -> None:
-        """Choose the group whose files a private chat asks."""
+        """Set the group whose files a private chat asks."""
         async with self._database.writing() as session:
             (await _conversation(session, session_id)).knowledge_group_id = group_id
 

@@ -1,4 +1,4 @@
-"""Which documents there are, which of them can be found, and what waits to be removed."""
+"""The documents: which there are, which of them are visible, and what waits to be removed."""
 
 from collections.abc import Collection as AbstractCollection
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from services.records.tables import CollectionRecord, DocumentRecord, DocumentSt
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """What is known of a file before it is read. `size` in bytes; `content_hash` is its SHA-256 in hexadecimal."""
+    """A file as known before it is read. `size` is in bytes; `content_hash` is its SHA-256 in hexadecimal."""
 
     collection: str
     name: str
@@ -30,7 +30,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The document a file became, or the one that already holds the same content (`created` is False)."""
+    """The new document of a file, or the one that already holds the same content (`created` is False)."""
 
     document: DocumentRecord
     created: bool
@@ -38,14 +38,14 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class NoRoom:
-    """A file that was not registered: `used` bytes of the collection's limit are taken by other documents."""
+    """A file that was not registered: other documents take up `used` bytes of the collection's limit."""
 
     used: int
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleChunks:
-    """The chunks of all visible documents of a collection, and those among them with vectors in the asked space."""
+    """The numbers of chunks of a collection's visible documents: all, and those with vectors in the requested space."""
 
     chunks: int
     vectors: int
@@ -53,7 +53,10 @@ class VisibleChunks:
 
 @dataclass(frozen=True, slots=True)
 class CollectionTotals:
-    """What a collection holds by the records. `stale` counts visible documents without vectors in the asked space."""
+    """Totals of a collection according to the records.
+
+    `stale` counts visible documents without vectors in the requested space.
+    """
 
     documents: int
     chunks: int
@@ -69,9 +72,9 @@ class DocumentRecords:
         self._database = database
 
     async def register(self, new: NewDocument, max_total_bytes: int = 0) -> Registration | NoRoom:
-        """Write down a file as PENDING, unless its content is there already. The same name makes a new version.
+        """Register a file as PENDING, unless its content is already present. The same name creates a new version.
 
-        Nothing is written where the originals of the collection would exceed `max_total_bytes`; 0 is no limit.
+        Nothing is written if the originals of the collection would exceed `max_total_bytes`; 0 means no limit.
         """
         async with self._database.writing() as session:
             await self._note_upload(session, new.upload_id, None)
@@ -113,7 +116,7 @@ class DocumentRecords:
             return Registration(document, created=True)
 
     async def set_target(self, document_id: int, build_id: str) -> bool:
-        """Name the build under way; an abandoned earlier one is retired. False when the document is gone."""
+        """Set the build in progress and retire an earlier, abandoned one. Return False if the document is gone."""
         async with self._database.writing() as session:
             document = await session.get(DocumentRecord, document_id)
             if document is None:
@@ -126,9 +129,9 @@ class DocumentRecords:
     async def publish(
         self, collection: str, document_id: int, build_id: str, space: str, chunk_count: int
     ) -> DocumentRecord | None:
-        """Make a finished build the visible one, and take what it replaces out of sight, in one step.
+        """Make a finished build visible and hide what it replaces, in one transaction.
 
-        None when the document was deleted meanwhile or a later version is already visible; the build is then retired.
+        Return None if the document has been deleted or a later version is already visible; the build is then retired.
         """
         async with self._database.writing() as session:
             document = await session.get(DocumentRecord, document_id)
@@ -157,7 +160,7 @@ class DocumentRecords:
             return document
 
     async def discard(self, documents: Sequence[DocumentRecord]) -> None:
-        """Take documents out of sight for good; their chunks and files wait in `retired`."""
+        """Hide documents permanently; their chunks and files wait in `retired`."""
         async with self._database.writing() as session:
             found = await session.scalars(
                 select(DocumentRecord).where(DocumentRecord.id.in_([document.id for document in documents]))
@@ -165,7 +168,7 @@ class DocumentRecords:
             await self._retire(session, found.all())
 
     async def clear(self, collection: str, at_most: int) -> list[DocumentRecord]:
-        """Take every document of a collection out of sight, unless there are more than `at_most`. Return them all."""
+        """Hide every document of a collection, unless there are more than `at_most`. Return all of them."""
         async with self._database.writing() as session:
             found = (await session.scalars(select(DocumentRecord).where(DocumentRecord.collection == collection))).all()
             if len(found) <= at_most:
@@ -173,9 +176,9 @@ class DocumentRecords:
             return list(found)
 
     async def ask_rebuild(self, collection: str, only: AbstractCollection[int] | None = None) -> list[DocumentRecord]:
-        """Count up the revision of visible documents, so that their build ids change, and return those documents.
+        """Increment the revision of visible documents, so that their build ids change, and return those documents.
 
-        `only` names the documents by id; None means all. A document whose rebuild is under way is left out.
+        `only` names the documents by id; None means all. A document with a rebuild in progress is left out.
         """
         wanted = select(DocumentRecord).where(
             DocumentRecord.collection == collection,
@@ -192,7 +195,7 @@ class DocumentRecords:
             return list(found)
 
     async def unfinished(self) -> list[DocumentRecord]:
-        """Documents with work left: never built, or to be rebuilt."""
+        """Return the documents with work left: those never built, and those to be rebuilt."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(DocumentRecord)
@@ -202,7 +205,7 @@ class DocumentRecords:
             return list(found)
 
     async def hidden_builds(self, collection: str) -> set[str]:
-        """Builds that may be in the index but must not be found."""
+        """Return the builds that may be in the index but must not be found."""
         async with self._database.reading() as session:
             under_way = await session.scalars(
                 select(DocumentRecord.target_build_id).where(
@@ -215,7 +218,7 @@ class DocumentRecords:
             return {*under_way, *retired} - {""}
 
     async def visible_chunks(self, collection: str, space: str) -> VisibleChunks:
-        """How many chunks the index must hold of a collection at least."""
+        """Return how many chunks of a collection the index must hold at least."""
         async with self._database.reading() as session:
             row = (
                 await session.execute(
@@ -228,7 +231,7 @@ class DocumentRecords:
             return VisibleChunks(*row)
 
     async def chunks_beside(self, collection: str, number: int) -> int:
-        """The chunks of a collection's visible documents other than those under `number`."""
+        """Return the number of chunks of a collection's visible documents other than those under `number`."""
         async with self._database.reading() as session:
             found = await session.scalar(
                 select(func.coalesce(func.sum(DocumentRecord.chunk_count), 0)).where(
@@ -240,17 +243,17 @@ class DocumentRecords:
             return found or 0
 
     async def size_beside(self, collection: str, name: str) -> int:
-        """The bytes of a collection's originals that a new version of `name` would not replace."""
+        """Return the bytes of a collection's originals that a new version of `name` would not replace."""
         async with self._database.reading() as session:
             return await self._size_beside(session, collection, name)
 
     async def collections(self) -> list[str]:
-        """Every knowledge base that ever took in a file."""
+        """Return every knowledge base that has ever received a file."""
         async with self._database.reading() as session:
             return list(await session.scalars(select(CollectionRecord.name).order_by(CollectionRecord.name)))
 
     async def ready(self, collection: str) -> list[DocumentRecord]:
-        """The visible documents of a collection."""
+        """Return the visible documents of a collection."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(DocumentRecord)
@@ -260,7 +263,7 @@ class DocumentRecords:
             return list(found)
 
     async def retire_unknown(self, collection: str, builds: AbstractCollection[str]) -> int:
-        """Retire those of `builds` that belong to no document and are not retired yet; return how many."""
+        """Retire those of `builds` that belong to no document and are not retired yet, and return their number."""
         async with self._database.writing() as session:
             of_documents = select(DocumentRecord.build_id, DocumentRecord.target_build_id).where(
                 DocumentRecord.collection == collection
@@ -273,7 +276,7 @@ class DocumentRecords:
             return len(unknown)
 
     async def visible(self, collection: str, build_ids: AbstractCollection[str]) -> Mapping[str, DocumentRecord]:
-        """The visible documents of this collection by build. What is not in it must not be shown to anyone."""
+        """Return the visible documents of this collection by build; nothing else may be shown to anyone."""
         if not build_ids:
             return {}
         async with self._database.reading() as session:
@@ -287,7 +290,7 @@ class DocumentRecords:
             return {document.build_id: document for document in found}
 
     async def page(self, collection: str, offset: int, limit: int) -> list[DocumentRecord]:
-        """Documents in order of number, then version."""
+        """Return one page of documents, ordered by number, then version."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(DocumentRecord)
@@ -299,7 +302,7 @@ class DocumentRecords:
             return list(found)
 
     async def by_number(self, collection: str, number: int) -> list[DocumentRecord]:
-        """All versions under one number, newest first."""
+        """Return all versions under one number, newest first."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(DocumentRecord)
@@ -309,12 +312,12 @@ class DocumentRecords:
             return list(found)
 
     async def get(self, document_id: int) -> DocumentRecord | None:
-        """One document, or None when it is gone."""
+        """Return one document, or None if it is gone."""
         async with self._database.reading() as session:
             return await session.get(DocumentRecord, document_id)
 
     async def totals(self, collection: str, space: str) -> CollectionTotals:
-        """Sums over a collection."""
+        """Return the totals of a collection."""
         ready = DocumentRecord.state == DocumentState.READY
         async with self._database.reading() as session:
             row = (
@@ -331,17 +334,17 @@ class DocumentRecords:
             return CollectionTotals(*row)
 
     async def retired(self) -> list[RetiredRecord]:
-        """What waits to be removed."""
+        """Return what waits to be removed."""
         async with self._database.reading() as session:
             return list(await session.scalars(select(RetiredRecord).order_by(RetiredRecord.id)))
 
     async def forget_retired(self, retired_id: int) -> None:
-        """The chunks and the file are gone."""
+        """Delete the row of chunks and a file that have been removed."""
         async with self._database.writing() as session:
             await session.execute(delete(RetiredRecord).where(RetiredRecord.id == retired_id))
 
     async def stored_names(self) -> set[str]:
-        """Every file that belongs to a document or still waits to be removed."""
+        """Return every file that belongs to a document or still waits to be removed."""
         async with self._database.reading() as session:
             kept = await session.scalars(select(DocumentRecord.stored_name))
             retired = await session.scalars(select(RetiredRecord.stored_name))
@@ -371,7 +374,7 @@ class DocumentRecords:
 
     @staticmethod
     async def _place(session: AsyncSession, collection: str, name: str) -> tuple[int, int]:
-        """The number and version for a file of this name."""
+        """Return the number and version for a file of this name."""
         row = (
             await session.execute(
                 select(DocumentRecord.number, func.max(DocumentRecord.version))

@@ -1,4 +1,4 @@
-"""What groups chose, what was answered unasked in them, and feedback on the gate."""
+"""The preferences of groups, the unasked answers in them, and feedback on the gate."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,14 +8,14 @@ from sqlalchemy import delete, insert, select, update
 from services.database import Database
 from services.records.tables import GateFeedbackRecord, GroupRecord, UnaskedAnswerRecord, now
 
-# Nobody asks about them later: the same question may be answered again after this time.
+# Nothing needs them for longer: after this time the same question may be answered again.
 ANSWERS_KEPT = timedelta(days=1)
 FEEDBACK_KEPT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPreferences:
-    """Whether the bot answers unasked in a group (`auto`), and until when not even then; `quiet_until` is UTC."""
+    """A group's choice: whether the bot answers unasked (`auto`), and until when it pauses (`quiet_until`, UTC)."""
 
     group_id: int
     auto: bool = False
@@ -24,11 +24,11 @@ class GroupPreferences:
 
 @dataclass(frozen=True, slots=True)
 class UnaskedAnswer:
-    """A question that was taken up unasked. `id` is 0 until it is written down.
+    """A question that was taken up unasked. `id` is 0 until it is written to the database.
 
-    `text` is the question as the rules compare it; the reference is chunks `first_ordinal` to `last_ordinal` of
-    `build_id`. `fruitless`: there was nothing worth saying. `objected`: somebody did not want the answer; `welcomed`:
-    somebody did.
+    `text` is the question in the form that the rules compare; the reference is chunks `first_ordinal` to `last_ordinal`
+    of `build_id`. `fruitless` means that there was nothing worth saying, `objected` that somebody did not want the
+    answer, `welcomed` that somebody did.
     """
 
     group_id: int
@@ -48,7 +48,7 @@ class UnaskedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GateFeedback:
-    """Whether an answer that the gate let through with `rerank_score` helped. `source` says how it was told."""
+    """An opinion on an answer that passed the gate with `rerank_score`; `source` is how it was given."""
 
     rerank_score: float
     helpful: bool
@@ -63,33 +63,36 @@ class GroupRecords:
         self._database = database
 
     async def preferences(self, group_id: int) -> GroupPreferences:
-        """What one group chose."""
+        """Return the preferences of one group."""
         async with self._database.reading() as session:
             row = await session.get(GroupRecord, group_id)
         return GroupPreferences(group_id) if row is None else _preferences(row)
 
     async def switched_on(self) -> list[GroupPreferences]:
-        """The groups in which the bot answers unasked."""
+        """Return the groups in which the bot answers unasked."""
         async with self._database.reading() as session:
             found = await session.scalars(select(GroupRecord).where(GroupRecord.auto).order_by(GroupRecord.group_id))
             return [_preferences(row) for row in found]
 
     async def store(self, preferences: GroupPreferences) -> None:
-        """Write down what a group chose."""
+        """Store the preferences of a group."""
         async with self._database.writing() as session:
             await session.merge(
                 GroupRecord(group_id=preferences.group_id, auto=preferences.auto, quiet_until=preferences.quiet_until)
             )
 
     async def answers(self, group_id: int, since: datetime) -> list[UnaskedAnswer]:
-        """What was taken up unasked in a group since then, oldest first."""
+        """Return what was taken up unasked in a group after `since`, oldest first."""
         row = UnaskedAnswerRecord
         chosen = select(row).where(row.group_id == group_id, row.answered_at > since).order_by(row.answered_at, row.id)
         async with self._database.reading() as session:
             return [_answer(found) for found in await session.scalars(chosen)]
 
     async def add_answer(self, answer: UnaskedAnswer) -> int:
-        """Write down that a question is taken up; gives its id. Rows older than `ANSWERS_KEPT` go, of every group."""
+        """Write down that a question is taken up, and return its id.
+
+        Rows of any group that are older than `ANSWERS_KEPT` are deleted.
+        """
         async with self._database.writing() as session:
             await session.execute(
                 delete(UnaskedAnswerRecord).where(UnaskedAnswerRecord.answered_at <= answer.answered_at - ANSWERS_KEPT)
@@ -99,7 +102,7 @@ class GroupRecords:
             return added.scalar_one()
 
     async def change_answer(self, answer: UnaskedAnswer) -> None:
-        """Write down what became of it: when it was sent, that it was fruitless, or what somebody thought of it."""
+        """Write down the outcome: when it was sent, that it was fruitless, or what somebody thought of it."""
         async with self._database.writing() as session:
             await session.execute(
                 update(UnaskedAnswerRecord)
@@ -113,13 +116,13 @@ class GroupRecords:
             )
 
     async def withdraw_answer(self, answer_id: int) -> None:
-        """It was not answered after all."""
+        """Delete the row of a question that was not answered after all."""
         async with self._database.writing() as session:
             await session.execute(delete(UnaskedAnswerRecord).where(UnaskedAnswerRecord.id == answer_id))
 
 
 class GateFeedbackRecords:
-    """What people thought of answers, for each knowledge base; the newest 200 are kept."""
+    """Opinions on answers for each knowledge base; the newest 200 are kept."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -137,7 +140,7 @@ class GateFeedbackRecords:
             await session.execute(delete(row).where(row.collection == collection, row.id.not_in(newest)))
 
     async def all(self, collection: str) -> list[GateFeedback]:
-        """The opinions on one knowledge base, newest first, at most 200."""
+        """Return the opinions on one knowledge base, newest first, at most 200."""
         row = GateFeedbackRecord
         chosen = select(row).where(row.collection == collection).order_by(row.id.desc()).limit(FEEDBACK_KEPT)
         async with self._database.reading() as session:

@@ -10,40 +10,40 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class UTCDateTime(TypeDecorator[datetime]):
-    """An aware UTC time on every database, also on those that store times without a zone."""
+    """An aware UTC time on every database, including those that store times without a zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """To the database."""
+        """Convert a value for the database."""
         return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """From the database."""
+        """Convert a value from the database."""
         return None if value is None else value.replace(tzinfo=UTC) if value.tzinfo is None else value
 
 
 def now() -> datetime:
-    """The present, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class Base(DeclarativeBase):
-    """All tables of the product."""
+    """The base class of all tables."""
 
     type_annotation_map = {datetime: UTCDateTime, dict[str, Any]: JSON, list[dict[str, Any]]: JSON}  # noqa: RUF012
 
 
 class DocumentState(StrEnum):
-    """Whether a document can be found yet. A deleted one has no row."""
+    """The visibility of a document. A deleted document has no row."""
 
     PENDING = "pending"
     READY = "ready"
 
 
 class CollectionRecord(Base):
-    """A knowledge base and the next number that it gives to a document. Numbers are never used twice."""
+    """A knowledge base and the number of its next document. Numbers are never reused."""
 
     __tablename__ = "collections"
 
@@ -52,18 +52,18 @@ class CollectionRecord(Base):
 
 
 class DocumentRecord(Base):
-    """One version of one document, its original kept as `stored_name`.
+    """One version of one document, with its original stored as `stored_name`.
 
-    It is visible exactly while `state` is READY, and then by the chunks of `build_id`. `target_build_id` names a build
-    under way: the first one of a PENDING document, or the one that shall replace the visible build. `revision` counts
-    the rebuilds asked for.
+    It is visible exactly while `state` is READY, and then through the chunks of `build_id`. `target_build_id` names a
+    build in progress: the first one of a PENDING document, or the one that will replace the visible build. `revision`
+    counts the requested rebuilds.
     """
 
     __tablename__ = "documents"
     __table_args__ = (
         Index("documents_content", "collection", "content_hash", unique=True),
         Index("documents_number", "collection", "number"),
-        # An id is part of its builds' ids, and so of names in the index: it must never come back.
+        # An id is part of its builds' ids, and so of names in the index: it must never be reused.
         {"sqlite_autoincrement": True},
     )
 
@@ -88,7 +88,7 @@ class DocumentRecord(Base):
 
 
 class RetiredRecord(Base):
-    """Chunks and a file that are no longer anybody's and wait to be removed; the row goes when they have."""
+    """Chunks and a file that belong to no document any more; the row is deleted when they have been removed."""
 
     __tablename__ = "retired"
 
@@ -99,9 +99,10 @@ class RetiredRecord(Base):
 
 
 class UploadRecord(Base):
-    """A file that arrived and whose outcome has not been told yet; the row goes when it has.
+    """A file that arrived and whose outcome has not been reported; the row is deleted when it has been.
 
-    `source` is how to fetch it again (the notice's file object). `document_id` is set once its content is kept here.
+    `source` is what is needed to fetch it again (the notice's file object). `document_id` is set once its content is
+    stored here.
     """
 
     __tablename__ = "uploads"
@@ -118,7 +119,7 @@ class UploadRecord(Base):
 
 
 class ConversationRecord(Base):
-    """One session's standing: which turns it still remembers, and which group's files a private chat asks."""
+    """The state of one session: which turns it still remembers, and which group's files a private chat asks."""
 
     __tablename__ = "conversations"
 
@@ -128,7 +129,7 @@ class ConversationRecord(Base):
 
 
 class TurnState(StrEnum):
-    """How a question ended."""
+    """The state of a question."""
 
     PENDING = "pending"
     ANSWERED = "answered"
@@ -136,9 +137,9 @@ class TurnState(StrEnum):
 
 
 class TurnRecord(Base):
-    """The append-only log: a question, who asked it, and what was answered. Nothing ever edits the texts.
+    """The append-only log: a question, who asked it, and what was answered. The texts are never edited.
 
-    `sources` says which passages the numbers in the answer name, never what stands there; None where it cites nothing.
+    `sources` tells which passages the numbers in the answer name, but not their text; None if the answer cites nothing.
     """
 
     __tablename__ = "turns"
@@ -156,10 +157,10 @@ class TurnRecord(Base):
 
 
 class ModelCallRecord(Base):
-    """One call of a model: who pays for it, for which turn, and its tokens; never what was said.
+    """One call of a model: who pays for it, its turn and its tokens, but no text.
 
-    `chat` is the group or private chat (`Session.chat`). `turn_id` is None for a summary, a trial or an answer that
-    nobody asked for. `estimated`: the service did not say how many tokens there were.
+    `chat` is the group or private chat (`Session.chat`). `turn_id` is None for a summary, a trial or an unasked answer.
+    `estimated` means that the service did not report the number of tokens.
     """
 
     __tablename__ = "model_calls"
@@ -178,13 +179,13 @@ class ModelCallRecord(Base):
 class HistoryRecord(Base):
     """The working history: the messages that the model is shown, oldest first by `position`.
 
-    An id is never used twice, so the ids above a summary's are those of messages that came after it was written.
+    An id is never reused, so the ids above that of a summary belong to messages added after it was written.
     """
 
     __tablename__ = "history"
     __table_args__ = (
         Index("history_order", "session_id", "position", unique=True),
-        # A summary under way names the messages it will replace by id: after a clear it must find none of them.
+        # A summary in progress names the messages it will replace by id: after a clear it must find none of them.
         {"sqlite_autoincrement": True},
     )
 
@@ -195,7 +196,7 @@ class HistoryRecord(Base):
 
 
 class GroupRecord(Base):
-    """What a group chose: whether the bot also answers what it was not asked, and until when it shall be quiet."""
+    """The preferences of a group: whether the bot also answers unasked, and until when it pauses."""
 
     __tablename__ = "groups"
 
@@ -205,10 +206,11 @@ class GroupRecord(Base):
 
 
 class UnaskedAnswerRecord(Base):
-    """A question that the bot took up without being asked; the row goes after a day.
+    """A question that the bot took up unasked; the row is deleted after a day.
 
-    `message_id` is the question, `text` its normalised form, `build_id` and the ordinals its first reference.
-    `fruitless`: nothing was worth saying. `objected`: somebody did not want the answer; `welcomed`: did.
+    `message_id` is the question, `text` its normalised form; `build_id` and the ordinals are its first reference.
+    `fruitless` means that nothing was worth saying, `objected` that somebody did not want the answer, `welcomed` that
+    somebody did.
     """
 
     __tablename__ = "unasked_answers"
@@ -229,7 +231,7 @@ class UnaskedAnswerRecord(Base):
 
 
 class GateFeedbackRecord(Base):
-    """Whether an answer that the gate let through with `rerank_score` was of use to people."""
+    """An opinion on an answer that passed the gate with `rerank_score`."""
 
     __tablename__ = "gate_feedback"
 

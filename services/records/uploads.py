@@ -1,4 +1,4 @@
-"""Files that arrived and whose outcome has not been told: the list that a restart works off."""
+"""Files that arrived and whose outcome has not been reported: the work list of a restart."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from services.records.tables import UploadRecord, now
 
 
 class UploadRecords:
-    """One row for each file from its notice until its outcome was sent."""
+    """One row for each file, from its notice until its outcome has been sent."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -34,12 +34,12 @@ class UploadRecords:
         return upload
 
     async def get(self, upload_id: int) -> UploadRecord | None:
-        """Return the row of one file, None when its outcome was told."""
+        """Return the row of one file, or None if its outcome has been reported."""
         async with self._database.reading() as session:
             return await session.get(UploadRecord, upload_id)
 
     async def waiting(self, self_id: str) -> list[UploadRecord]:
-        """Files that came through this account and were not finished, oldest first."""
+        """Return the files that came through this account and are not finished, oldest first."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(UploadRecord).where(UploadRecord.self_id == self_id).order_by(UploadRecord.id)
@@ -47,6 +47,6 @@ class UploadRecords:
             return list(found)
 
     async def finish(self, upload_id: int) -> None:
-        """The outcome was told."""
+        """Delete the row of a file whose outcome has been reported."""
         async with self._database.writing() as session:
             await session.execute(delete(UploadRecord).where(UploadRecord.id == upload_id))

@@ -1,4 +1,4 @@
-"""What was used: questions, answers that nobody asked for, and every call of the model."""
+"""Usage: questions, unasked answers, and every call of the model."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +11,9 @@ from services.records.tables import ModelCallRecord, TurnRecord, UnaskedAnswerRe
 
 @dataclass(frozen=True, slots=True)
 class ModelCallEntry:
-    """One call of a model: who pays (`Session.chat`), for which turn, and its tokens.
+    """One call of a model: who pays (`Session.chat`), its turn and its tokens.
 
-    `estimated` tells that the service did not say how many tokens there were.
+    `estimated` means that the service did not report the number of tokens.
     """
 
     chat: str
@@ -27,7 +27,7 @@ class ModelCallEntry:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """Calls and tokens of one group or private chat."""
+    """The calls and tokens of one group or private chat."""
 
     chat: str
     calls: int
@@ -35,7 +35,7 @@ class ModelUsage:
 
 
 class UsageRecords:
-    """Queries on what groups and their members used."""
+    """Queries on the usage of groups and their members."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -64,7 +64,7 @@ class UsageRecords:
             return [ModelUsage(chat, calls, total) for chat, calls, total in await session.execute(chosen)]
 
     async def questions_since(self, moment: datetime) -> list[tuple[str, int, int]]:
-        """Return session, member and number of questions for all who asked since `moment`."""
+        """Return session, member and number of questions of everyone who asked since `moment`."""
         row = TurnRecord
         chosen = (
             select(row.session_id, row.user_id, func.count())
@@ -75,7 +75,7 @@ class UsageRecords:
             return [(session_id, user_id, count) for session_id, user_id, count in await session.execute(chosen)]
 
     async def unasked_answers_since(self, moment: datetime) -> list[tuple[int, int]]:
-        """Return group and number of answers that nobody asked for, since `moment`."""
+        """Return group and number of unasked answers since `moment`."""
         row = UnaskedAnswerRecord
         chosen = select(row.group_id, func.count()).where(row.answered_at >= moment).group_by(row.group_id)
         async with self._database.reading() as session:

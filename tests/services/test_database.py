@@ -25,7 +25,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 async def names(database: Database) -> set[str]:
-    """What is in the table that these tests write."""
+    """Return the contents of the table that these tests write."""
     async with database.reading() as session:
         return set(await session.scalars(select(CollectionRecord.name)))
 
@@ -41,7 +41,7 @@ async def test_migrations_make_exactly_the_tables_of_the_code(database: Database
         assert compare_metadata(context, Base.metadata) == []
         migrated = _statements(connection)
     engine.dispose()
-    # Alembic does not compare AUTOINCREMENT, which keeps ids from coming back.
+    # Alembic does not compare AUTOINCREMENT, which prevents the reuse of ids.
     created = create_engine("sqlite://")
     with created.connect() as connection:
         Base.metadata.create_all(connection)
@@ -138,7 +138,7 @@ async def test_foreign_keys_are_kept(database: Database) -> None:
 
 
 async def test_ids_of_a_history_never_come_back(database: Database) -> None:
-    """A summary names the messages that it replaces by id; a reused one would name somebody's newer message."""
+    """A summary names the messages that it replaces by id; a reused id would name a newer message."""
 
     async def add() -> int:
         async with database.writing() as session:
@@ -192,7 +192,7 @@ async def test_a_database_of_a_newer_release_is_left_alone(database: Database, t
 async def test_a_migration_that_fails_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "app.sqlite3"
     blocking = sqlite3.connect(path)
-    # The last table of the migration is in the way: everything before it must be undone.
+    # The last table of the migration already exists: everything before it must be undone.
     blocking.execute("CREATE TABLE history (x)")
     blocking.commit()
     with pytest.raises(DataDirectoryError):

@@ -1,4 +1,4 @@
-"""Texts made to be slow: whatever reads what models and people write takes time in proportion to its length."""
+"""Adversarial texts: reading what models and people write takes time in proportion to its length."""
 
 import time
 from collections.abc import Callable
@@ -26,11 +26,11 @@ PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚�
 FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE, PASSAGE), chunk_count=9)
 NOTHING = Retrieval(RetrievalStatus.LOW_CONFIDENCE, nearest=("差旅.pdf",), chunk_count=9)
 
-# Four times the text may take this many times as long; what is quadratic takes sixteen times as long.
+# A text of four times the length may take this many times as long; quadratic code takes sixteen times as long.
 _MOST_GROWTH = 10.0
 _SIZE = 2_000
 _TRIALS = 5
-# Below this a measurement is mostly noise, in seconds of processor time.
+# Seconds of processor time below which a measurement is mostly noise.
 _LEAST_S = 0.002
 
 
@@ -41,7 +41,7 @@ def _review(text: str, retrieval: Retrieval, *, general: bool = False) -> None:
     try:
         review(Draft(text, False, Question("住宿能报多少"), retrieval, ("早先的话",), general, "先用一两句话" * 100))
     except ServiceError:
-        # A draft of which nothing is left is an expected outcome here; only the time counts.
+        # An empty draft is an expected outcome here; only the time matters.
         return
 
 
@@ -61,7 +61,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "cleaning": clean,
 }
 
-# Each is repeated up to the size; what stands before and behind the run is what makes a pattern fail at its end.
+# Each run is repeated up to the size; the parts before and after it make a pattern fail at its end.
 FAMILIES: dict[str, tuple[str, str, str]] = {
     "open brackets": ("", "[", "x"),
     "open citations": ("", "[1", ""),
@@ -130,7 +130,10 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
 
 
 def _growth(read: Callable[[str], object], short: str, long: str) -> float:
-    """How many times as long the long text takes, the best of a few trials; only a bad ratio is tried again."""
+    """Return how many times as long the long text takes, the best of a few trials.
+
+    Only a bad ratio is tried again.
+    """
     least_short = least_long = float("inf")
     for _ in range(_TRIALS):
         least_short = min(least_short, _seconds(read, short))

@@ -1,4 +1,4 @@
-"""The language model over real HTTP: every way it fails is one sentence, in bounded time."""
+"""The language model over real HTTP: every failure is one sentence, in bounded time."""
 
 import asyncio
 import gzip
@@ -30,14 +30,14 @@ async def server() -> AsyncIterator[ModelServer]:
 
 
 def open_model(server: ModelServer, *, key: str = KEY, name: str = "test-model", **values: Any) -> ChatModel:
-    """A model as the container opens it; without retries unless asked for."""
+    """Return a model as the container opens it; without retries unless requested."""
     options = {"base_url": server.base_url, "api_key": key, "model": name, "timeout_s": 5, "max_retries": 0}
     settings = LLMSettings.model_validate(options | values)
     return open_chat_model(settings, name)
 
 
 async def failure(model: ChatModel) -> ModelError:
-    """How a call fails."""
+    """Return the error of a failing call."""
     with pytest.raises(ModelError) as caught:
         await model.reply(PROMPT)
     assert caught.value.user_message.endswith("。")
@@ -142,7 +142,7 @@ async def test_a_cancelled_call_is_cancelled_not_failed(server: ModelServer) -> 
 
 
 class Allowance(BaseModel):
-    """What the model is asked for."""
+    """The object that the model is asked for."""
 
     city: str
     amount: int
@@ -163,7 +163,7 @@ async def test_an_object_of_another_shape_is_a_failure(server: ModelServer, repl
 
 
 class OddServer(LoopbackServer):
-    """Answers each call by `answer`; keeps the bodies of the requests, and counts the bytes it could send."""
+    """Answers each call with `answer`; keeps the bodies of the requests, and counts the bytes it could send."""
 
     def __init__(self, answer: Callable[["OddServer", Exchange], Awaitable[None]]) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class OddServer(LoopbackServer):
 
     @property
     def base_url(self) -> str:
-        """What LLM__BASE_URL is set to."""
+        """The value for LLM__BASE_URL."""
         return f"{self.address}/v1"
 
     async def handle(self, exchange: Exchange) -> None:
@@ -185,7 +185,7 @@ class OddServer(LoopbackServer):
 
 
 def completion(text: str) -> dict[str, Any]:
-    """An answer as the interface writes it."""
+    """Return an answer in the format of the API."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
@@ -216,7 +216,7 @@ async def test_a_response_without_end_is_not_read_to_the_end(declared: bool) -> 
     async with OddServer(flood) as odd:
         error = await failure(open_odd(odd))
         assert "太大" in error.user_message
-        # What the sockets hold is sent too, but not read.
+        # The contents of the socket buffers are sent too, but not read.
         assert odd.sent < 20 * 1024 * 1024
 
 
@@ -240,7 +240,7 @@ async def test_a_response_that_is_packed_is_read_as_long_as_it_is(server: ModelS
 
 
 def open_odd(odd: OddServer, **values: Any) -> ChatModel:
-    """A model of an odd server, without retries."""
+    """Return a model of an odd server, without retries."""
     options = {"base_url": odd.base_url, "api_key": KEY, "model": "test-model", "timeout_s": 20, "max_retries": 0}
     return open_chat_model(LLMSettings.model_validate(options | values), "test-model")
 

@@ -1,4 +1,4 @@
-"""Prompt files: the shipped ones load, and a broken one stops the start with its own name."""
+"""Prompt files: the shipped ones load, and a broken one stops the start with a sentence that names it."""
 
 import shutil
 from pathlib import Path
@@ -19,7 +19,7 @@ ANSWER = {"persona": "你是群知。", "fence": "====", "context": "资料", "c
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """A copy of the shipped prompts that a test may break."""
+    """Return a copy of the shipped prompts that a test may break."""
     return Path(shutil.copytree(PROMPTS_DIRECTORY, tmp_path / "prompts"))
 
 
@@ -32,7 +32,7 @@ def change(directory: Path, name: str, **values: Any) -> None:
 
 
 def refusal(directory: Path, summary_text: str = "") -> str:
-    """The sentence with which these prompts are refused."""
+    """Return the sentence with which these prompts are refused."""
     with pytest.raises(SettingsError) as caught:
         load_prompts(directory, summary_text)
     assert caught.value.user_message.endswith("。")
@@ -47,7 +47,7 @@ def test_the_shipped_prompts_load_and_fill() -> None:
     assert [message.type for message in messages] == ["system", "human", "ai", "human"]
     system = messages[0].text
     assert system.startswith("你是群知。")
-    # The fence is named once, and stands once on either side of the passages.
+    # The rules name the fence once, and it stands once on either side of the passages.
     assert system.count("==边界==") == 3
     assert system.rstrip().endswith("==边界==\n资料\n==边界==")
     assert messages[-1].text == "问题"

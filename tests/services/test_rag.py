@@ -32,24 +32,24 @@ FENCE = re.compile(r"====资料边界 [0-9a-f]{16}====")
 
 @dataclass(frozen=True)
 class Reviewed:
-    """A draft as it is, with its citation marks in another form."""
+    """An unchanged draft, with its citation marks in another form."""
 
     draft: Draft
 
     @property
     def text(self) -> str:
-        """What is remembered."""
+        """The text that is remembered."""
         return self.draft.text.replace("[1]", "〔1〕")
 
     @property
     def sources(self) -> list[Source]:
-        """One for each reference."""
+        """One source for each reference."""
         return [Source(reference.number, reference.place) for reference in self.draft.retrieval.references]
 
 
 @dataclass
 class World:
-    """A library, the records of conversations, a model, and the chain on them."""
+    """A library, the records of conversations, a model, and the chain based on them."""
 
     library: Library
     conversations: ConversationRecords
@@ -63,24 +63,24 @@ class World:
     def chain(
         self, *, submit_top_k: int = 5, deadline_s: float = 10, general_knowledge: bool = False
     ) -> RagChain[Reviewed]:
-        """The chain, whose answers tell what the model wrote from what."""
+        """Return a chain whose answers show what the model wrote and what it was given."""
         settings = RetrievalSettings.model_validate({"submit_top_k": submit_top_k})
         retriever = self.library.retriever_with(reranker=ScriptedReranker(), settings=settings)
         model = chat_model(self.model, deadline_s)
         return RagChain(retriever, model, load_prompts(), Reviewed, general_knowledge=general_knowledge)
 
     async def ask(self, question: str, **settings: Any) -> tuple[Draft, TurnHistory]:
-        """One turn."""
+        """Run one turn and return its draft and history."""
         history = await self.history(question)
         written = await self.chain(**settings).answer(GROUP, Question(question), history)
         return written.reviewed.draft, history
 
     async def history(self, question: str) -> TurnHistory:
-        """The history as a turn sees it."""
+        """Return the history as a turn sees it."""
         return TurnHistory(self.conversations, SESSION, await self.conversations.begin(SESSION, 2, question))
 
     async def stored(self) -> list[str]:
-        """The working history."""
+        """Return the working history."""
         return [record.message["data"]["content"] for record in await self.conversations.history(SESSION)]
 
 
@@ -106,7 +106,7 @@ async def test_the_prompt_holds_the_approved_passages_and_nothing_else(world: Wo
     assert ("食堂周一到周五供应午餐，周末休息。" in approved) == ("食堂周一" in system.text)
     assert "金丝雀" not in system.text
     assert history.stored
-    # What is sent is remembered, not what the model wrote.
+    # The sent text is remembered, not what the model wrote.
     assert await world.stored() == ["住宿标准为每晚多少元", "三百五十元〔1〕。"]
     sources = [Source(reference.number, reference.place) for reference in answer.retrieval.references]
     assert await world.conversations.sources(SESSION) == sources
@@ -210,7 +210,7 @@ async def test_a_summary_is_data_within_the_fence(world: World, question: str, g
     assert begin < system.text.index(f"{fence} 更早对话的摘要\n{ORDERS}") < end
     assert "张三" not in system.text[:begin] + system.text[end:]
     assert system.text[end:].strip() == fence
-    # What was said earlier vouches for figures as before.
+    # The earlier conversation still vouches for figures.
     assert ORDERS in answer.history
 
 
@@ -264,7 +264,7 @@ async def test_no_document_can_leave_its_block(world: World, passage: str) -> No
     assert [message.type for message in prompt] == ["system", "human"]
     system = prompt[0].text
     fence = next(found for found in FENCE.findall(system) if "0000000000000000" not in found)
-    # Named once in the rules, then once before the block, before each passage, and behind the block.
+    # Named once in the rules, then once before the block, before each passage, and after the block.
     assert system.count(fence) == 3 + len(answer.retrieval.references)
     block = system[system.index(f"\n{fence}\n") : system.rindex(f"\n{fence}")]
     assert passage in block

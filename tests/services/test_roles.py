@@ -1,4 +1,4 @@
-"""Who may do what, against a table of its own: every action, role and place, with and without a shared base."""
+"""Permissions, checked against an independent table: every action, role and place, with and without a shared base."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from services.roles import ROLES, Action, Place, Role, lowest_role, may, refusal
 
 GROUP, PRIVATE = Place.GROUP, Place.PRIVATE
 
-# One letter for each who may: m member, a admin, o owner, s superuser of the bot. Columns: in a group, in a private
-# chat, and the same two while all groups share one knowledge base.
+# One letter for each permitted role: m member, a admin, o owner, s superuser of the bot. Columns: in a group, in a
+# private chat, and the same two while all groups share one knowledge base.
 EXPECTED: dict[Action, tuple[str, str, str, str]] = {
     Action.HELP: ("maos", "maos", "maos", "maos"),
     Action.ASK: ("maos", "maos", "maos", "maos"),
@@ -66,7 +66,7 @@ def test_every_command_is_in_somebodys_help() -> None:
     shown = {line for place in Place for line in usages(Role.SUPERUSER, place)}
     assert shown == {rule.usage for rule in ROLES.values() if rule.usage}
     for action in Action:
-        # The words of a command are the beginning of its line of help.
+        # The words of a command are the beginning of its line in the help.
         if (usage := ROLES[action].usage) and action is not Action.ASK:
             assert usage.startswith(f"/{action}")
 

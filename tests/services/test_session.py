@@ -1,4 +1,4 @@
-"""Session ids and collection names: one for each place and person, and fit for every store."""
+"""Session ids and collection names: unique for each place and person, and valid in every store."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from services.session import GLOBAL_COLLECTION, Collection, KnowledgeScope, Session, SessionScope
 
-# Small numbers collide where an id is put together carelessly; large ones are what QQ may give one day.
+# Small numbers collide if an id is put together carelessly; QQ may assign large ones one day.
 NUMBERS = st.integers(0, 30) | st.integers(0, 2**63 - 1)
 SESSIONS = st.builds(Session, group_id=st.none() | NUMBERS, user_id=NUMBERS)
 STORABLE = re.compile(r"[a-z0-9_]{1,64}")
@@ -23,7 +23,7 @@ def test_two_people_or_places_never_share_a_members_memory(one: Session, other: 
 
 
 def test_no_two_ids_of_small_numbers_are_the_same() -> None:
-    """Every pair, since chance hardly meets 1 and 23 against 12 and 3."""
+    """Every pair is checked, since chance hardly meets 1 and 23 against 12 and 3."""
     sessions = [Session(group, user) for group in (None, *range(130)) for user in range(130)]
     assert len({session.session_id(SessionScope.MEMBER) for session in sessions}) == len(sessions)
     collections = {session.collection(KnowledgeScope.GROUP) for session in sessions}

@@ -18,7 +18,7 @@ NOWHERE = Path("does-not-exist.env")
 NAMES = [name for name, _ in setting_fields()]
 SECRET = "sk-Kmn4-never-shown-77"
 
-# name: default, the least and the greatest value that are taken, and one below and above them.
+# Name -> default, and the smallest and largest accepted values; values just below and above them are tested too.
 BOUNDS: dict[str, tuple[float, float, float]] = {
     "PORT": (8080, 1, 65535),
     "API_TIMEOUT": (30, 1, 300),
@@ -54,13 +54,13 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "SEND__PER_MINUTE": (20, 0, 600),
 }
 FRACTIONS = {"PROACTIVE__DELAY_S", "RERANK__TIMEOUT_S", "API_TIMEOUT", "LLM__TIMEOUT_S", "SEND__GROUP_INTERVAL_S"}
-# Numbers that are left to the product while nothing is set: the least and the greatest value.
+# Numbers that the product chooses while they are not set: the smallest and largest accepted values.
 OPTIONAL: dict[str, tuple[float, float]] = {
     "RETRIEVAL__MIN_VECTOR_SIMILARITY": (-1, 1),
     "RETRIEVAL__MIN_RERANK_SCORE": (0, 1),
 }
 SWITCHES = {"ANSWER__GENERAL_KNOWLEDGE": False, "SANDBOX__ENABLED": None}
-# What must be set besides, for a bound to be reachable at all.
+# Other settings that must be set to make a bound reachable.
 COMPANIONS = {
     ("KNOWLEDGE__CHUNK_CHARS", 100): {"KNOWLEDGE__CHUNK_OVERLAP_CHARS": "0"},
     ("KNOWLEDGE__CHUNK_OVERLAP_CHARS", 500): {"KNOWLEDGE__CHUNK_CHARS": "1000"},
@@ -102,12 +102,12 @@ SECRETS = ["ONEBOT_ACCESS_TOKEN", "LLM__API_KEY", "EMBEDDING__API_KEY", "RERANK_
 
 
 def load(**environment: str) -> Settings:
-    """Settings from an environment alone."""
+    """Return settings from an environment alone."""
     return load_settings(NOWHERE, environment)
 
 
 def get(settings: Settings, name: str) -> Any:
-    """The value of a setting by its name."""
+    """Return the value of a setting by its name."""
     value: Any = settings
     for part in name.lower().split("__"):
         value = getattr(value, part)
@@ -115,7 +115,7 @@ def get(settings: Settings, name: str) -> Any:
 
 
 def refusal(**environment: str) -> str:
-    """The sentence with which these settings are refused."""
+    """Return the sentence with which these settings are refused."""
     with pytest.raises(SettingsError) as caught:
         load(**environment)
     assert caught.value.user_message.endswith("。")
@@ -398,7 +398,7 @@ def test_the_example_file_holds_every_setting_with_its_default() -> None:
 
 
 def _written(name: str) -> str:
-    """How the example writes a default."""
+    """Return a default as the example file writes it."""
     value = get(load(), name)
     if value is None:
         return ""

@@ -1,4 +1,4 @@
-"""Citation marks: in one form, and never one that names nothing."""
+"""Citation marks: all in one form, and none that names nothing."""
 
 import re
 

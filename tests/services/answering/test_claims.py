@@ -1,4 +1,4 @@
-"""Claim by claim: marks that were forgotten, marks that prove nothing, figures that stand nowhere."""
+"""Claims: forgotten marks, marks that prove nothing, and figures that occur nowhere."""
 
 import re
 import time
@@ -34,30 +34,30 @@ def checked(text: str, conversation: str = "住宿能报多少") -> CheckedText:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        # Cited as it should be: left as it is.
+        # Cited correctly: unchanged.
         ("住宿每晚最多 350 元〔1〕，火星分所另算。", "住宿每晚最多 350 元〔1〕，火星分所另算。"),
         ("可以报销。〔1〕", "可以报销。〔1〕"),
-        # The next sentence of the line carries it.
+        # The next sentence of the line carries the mark.
         ("交通补贴每天 80 元。住宿每晚 350 元〔1〕。", "交通补贴每天 80 元。住宿每晚 350 元〔1〕。"),
-        # Forgotten, and exactly one passage says it.
+        # The mark is missing, and exactly one passage supports the sentence.
         ("出差住宿标准为每晚 350 元。", "出差住宿标准为每晚 350 元〔1〕。"),
         (
             "1. 单笔超过 5000 元的采购由系主任签字\n2. 附三家报价单",
             "1. 单笔超过 5000 元的采购由系主任签字〔2〕\n2. 附三家报价单〔2〕",
         ),
-        # The wrong one of several.
+        # The mark names the wrong one of several passages.
         ("单笔超过 5000 元的采购要系主任签字〔1〕。", "单笔超过 5000 元的采购要系主任签字〔2〕。"),
-        # A passage that has nothing of the sentence.
+        # The passage has nothing in common with the sentence.
         ("图书馆周末借阅需要提前预约座位并且刷脸进入〔2〕。", "图书馆周末借阅需要提前预约座位并且刷脸进入。"),
-        # Across languages words cannot tell.
+        # Words cannot tell across languages.
         ("训练集必须在数据增强之前划分好再开始训练〔3〕。", "训练集必须在数据增强之前划分好再开始训练〔3〕。"),
-        # Nothing is written into a command, in a fence or on a line of its own.
+        # Nothing is inserted into a command, neither in a fence nor on a line of its own.
         ("用法〔2〕：\n```\nx = [1, 2]; y = 5000\n```", "用法〔2〕：\nx = [1, 2]; y = 5000"),
         ("git clone https://a.cn/x4032.git", "git clone https://a.cn/x4032.git"),
         ("这样〔2〕：\n```\n# 见〔9〕\n```", "这样〔2〕：\n# 见"),
-        # A mark on a line of its own belongs to the line before.
+        # A mark on a line of its own belongs to the line before it.
         ("ERR-4032 表示预算不足\n[2]", "ERR-4032 表示预算不足〔2〕"),
-        # No statements.
+        # Not statements.
         ("资料里没有提到食堂的时间。", "资料里没有提到食堂的时间。"),
         ("你问的是出差还是采购？", "你问的是出差还是采购？"),
         ("采购要做以下 3 件事：", "采购要做以下 3 件事："),

@@ -1,4 +1,4 @@
-"""Courtesies, and what only begins with one."""
+"""Courtesies, and messages that only begin with one."""
 
 import doctest
 

@@ -1,4 +1,4 @@
-"""The instructions cannot be had, neither whole nor in pieces; ordinary answers are not taken for them."""
+"""The instructions are never revealed, neither whole nor in pieces; ordinary answers are not mistaken for them."""
 
 import base64
 
@@ -26,7 +26,7 @@ INSTRUCTIONS = [
 
 @st.composite
 def pieces(draw: st.DrawFn) -> tuple[str, str]:
-    """The instructions of one prompt, and a part of them that holds enough letters."""
+    """Return the instructions of one prompt, and a part of them that has enough letters."""
     instructions = draw(st.sampled_from(INSTRUCTIONS))
     letters = [place for place, sign in enumerate(instructions) if sign.isalnum()]
     first = draw(st.integers(0, len(letters) - PIECE_CHARS))

@@ -1,4 +1,4 @@
-"""Numbers and codes in one writing: what is the same is found, what is a manner of speaking is no number."""
+"""Numbers and codes in one notation: equal ones are recognised, and manners of speaking are not numbers."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Markdown taken off, and nothing else."""
+"""Markdown is removed, and nothing else."""
 
 import pytest
 from hypothesis import given

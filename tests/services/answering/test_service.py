@@ -1,4 +1,4 @@
-"""Questions to answers: written, quoted, nothing found, or one sentence about what failed."""
+"""Answers to questions: written, quoted, nothing found, or one sentence about a failure."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ UNRELATED = Question("qwerty zxcvbn uiop asdf 差旅")
 
 @dataclass
 class World:
-    """Everything below answering."""
+    """The services that answering depends on."""
 
     database: Database
     library: Library
@@ -45,12 +45,12 @@ class World:
 
     @property
     def retriever(self) -> Retriever:
-        """As the container makes it, with scores that the test decides."""
+        """The retriever as the container builds it, with scores that the test sets."""
         settings = RetrievalSettings.model_validate(self.settings)
         return self.library.retriever_with(reranker=self.reranker, settings=settings)
 
     def answering(self, *, with_model: bool = True, general: bool = False) -> QuestionAnswering:
-        """As the container makes it."""
+        """Return the service as the container builds it."""
         model = chat_model(self.model) if with_model else None
         prompts = load_prompts()
         memory = MemoryService(self.conversations, MemorySettings.model_validate({}), model, prompts.summary)
@@ -59,7 +59,7 @@ class World:
         return QuestionAnswering(retriever, chain, memory)
 
     async def stored(self) -> list[str]:
-        """The working history."""
+        """Return the working history."""
         return [record.message["data"]["content"] for record in await self.conversations.history(SESSION)]
 
 
@@ -78,7 +78,7 @@ async def test_a_written_answer_cites_its_sources(world: World) -> None:
     assert answer.kind is AnswerKind.WRITTEN
     assert answer.text == "三百五十元〔1〕，超出自理〔1〕，编造。"
     assert ([(source.number, source.place) for source in answer.sources], answer.notice) == ([(1, PLACE)], "")
-    # What was sent is remembered, without Markdown and without what the model invented.
+    # The sent text is remembered, without Markdown and without what the model invented.
     assert await world.stored() == [QUESTION.text, answer.text]
     assert await world.conversations.sources(SESSION) == list(answer.sources)
 
@@ -98,7 +98,7 @@ async def test_an_answer_is_sent_even_if_the_database_cannot_store_it(
     world: World, table: str, *, with_model: bool
 ) -> None:
     async with world.database.writing() as session:
-        # As on a full disk, every write is an operational error, and reading goes on.
+        # As on a full disk, every write fails with an operational error, while reading works.
         for event in ("INSERT", "UPDATE"):
             await session.execute(
                 text(f"CREATE TRIGGER full_{event} BEFORE {event} ON {table} BEGIN DELETE FROM gone; END")  # noqa: S608
@@ -128,7 +128,7 @@ async def test_a_failing_model_gives_a_sentence_and_the_passage(world: World) ->
     assert await world.stored() == []
     (turn,) = await world.conversations.recent(SESSION, 5)
     assert (turn.question, turn.state, turn.answer) == (QUESTION.text, "failed", "")
-    # The number that was shown can be asked for all the same.
+    # The number that was shown can still be looked up.
     assert (await answering.source(SESSION, GROUP, 1)).status is SourceStatus.FOUND
 
 
@@ -198,7 +198,7 @@ async def test_nothing_found_names_what_is_nearest(world: World) -> None:
 
 async def test_general_knowledge_only_where_it_is_allowed(world: World) -> None:
     world.model.reply = "水在 100 度沸腾。"
-    # Said twice, it is not known any better.
+    # Repeating the answer does not make it a known fact.
     for _ in range(2):
         answer = await world.answering().ask(SESSION, 2, GROUP, UNRELATED)
         assert answer.kind is AnswerKind.NOTHING_FOUND
@@ -286,7 +286,7 @@ class TestSource:
 
 class TestUnasked:
     async def found(self, world: World) -> Retrieval:
-        """What the proactive mode hands over."""
+        """Return what the proactive mode passes on."""
         return await world.retriever.retrieve(GROUP.name, QUESTION)
 
     async def test_it_is_written_without_anybodys_memory(self, world: World) -> None:
@@ -336,7 +336,7 @@ class TestUnasked:
 
 
 class TestTraces:
-    """How an answer came about."""
+    """Traces of how an answer came about."""
 
     async def test_everything_that_an_answer_rests_on(self, world: World) -> None:
         answering = world.answering()

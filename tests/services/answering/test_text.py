@@ -1,4 +1,4 @@
-"""Quotations that answer and are really in the files."""
+"""Quotations that answer the question and really occur in the files."""
 
 import pytest
 from hypothesis import given

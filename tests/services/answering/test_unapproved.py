@@ -1,7 +1,7 @@
-"""The law of the gate: what was not approved is in no prompt, answer or source, whatever scores, faults and settings.
+"""The law of the gate: unapproved text is in no prompt, answer or source, whatever the scores, faults and settings.
 
-Every passage carries a canary of its own. The index of this test lies: it also finds what other groups own and what is
-not published. The model of this test repeats all that it was shown and cites every number there is.
+Every passage carries a canary of its own. The index of this test lies: it also finds what belongs to other groups and
+what is not published. The model of this test repeats everything that it was shown and cites every possible number.
 """
 
 import itertools
@@ -39,7 +39,7 @@ from tests.services.retrieval.library import Library
 GROUP, OTHER = Collection("group_1"), "group_2"
 QUESTION = Question("住宿标准为每晚多少元")
 TOPICS = ["差旅处", "学生公寓", "培训中心", "招待所", "外宾楼", "实习基地"]
-# Text of a passage of the asked group → its canary. The rest must never be seen at all.
+# Text of a passage of the asking group -> its canary. All other passages must never be seen at all.
 OURS = {
     f"{topic}的住宿标准为每晚 {number}37 元，{topic}登记，{topic}缴费，口令 canary{number}x。": f"canary{number}x"
     for number, topic in enumerate(TOPICS, start=1)
@@ -49,7 +49,7 @@ FOREIGN = "别群的住宿标准为每晚 999 元，口令 canaryforeign。"
 
 
 class LyingIndex(MemoryIndex):
-    """Finds in every collection what others own too. The methods named in `broken` fail."""
+    """An index that also finds the content of others in every collection. The methods named in `broken` fail."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class LyingIndex(MemoryIndex):
     async def add(
         self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
     ) -> None:
-        """Store, and remember what to lie about."""
+        """Store the chunks, and remember what to lie about."""
         await super().add(collection, space, chunks, vectors)
         for chunk in chunks:
             if chunk.text in (HIDDEN, FOREIGN):
@@ -69,24 +69,24 @@ class LyingIndex(MemoryIndex):
                 self.own.add(chunk.build_id)
 
     async def search(self, request: SearchRequest) -> SearchResult:
-        """The true result and the lies, which match best of all."""
+        """Return the true result and the lies, which match best of all."""
         self._break("search")
         found = await super().search(request)
         lies = tuple(Hit(chunk, 1.0, 99.0, frozenset(found.document_frequency)) for chunk in self.foreign)
         return replace(found, hits=(*lies, *found.hits))
 
     async def chunks(self, collection: str, build_id: str, start: int = 0, limit: int = 20) -> list[IndexedChunk]:
-        """As ever, or broken."""
+        """Return the true chunks, or fail if broken."""
         self._break("chunks")
         return await super().chunks(collection, build_id, start, limit)
 
     async def around(self, *arguments: Any, **named: Any) -> Any:
-        """As ever, or broken."""
+        """Return the true neighbours, or fail if broken."""
         self._break("around")
         return await super().around(*arguments, **named)
 
     async def aliases(self, *arguments: Any, **named: Any) -> Any:
-        """As ever, or broken."""
+        """Return the true aliases, or fail if broken."""
         self._break("aliases")
         return await super().aliases(*arguments, **named)
 
@@ -133,7 +133,7 @@ class Case:
     general: bool
 
     def approved(self) -> set[str]:
-        """The canaries that the gate may at most let through."""
+        """Return the canaries that the gate may let through at most."""
         threshold = self.settings["min_rerank_score"]
         own = ScriptedReranker.thresholds[self.strictness]
         if threshold is None or (self.strictness is Strictness.UNASKED and own > threshold):
@@ -172,7 +172,7 @@ CASES = st.builds(
 
 def model_of(case: Case) -> ScriptedChatModel:
     def repeats(messages: list[BaseMessage]) -> str:
-        # Repeated instructions would be seen for what they are: only what is in the fence, and what was said.
+        # Repeated instructions would be detected, so only the fenced text and the conversation are repeated.
         data = "".join(re.split(r"====资料边界 [0-9a-f]{16}====", messages[0].text)[2:])
         shown = "\n".join((data, *(message.text for message in messages[1:])))
         return shown + "".join(f"第 {number} 条[{number}]。" for number in range(1, 12))
@@ -182,7 +182,7 @@ def model_of(case: Case) -> ScriptedChatModel:
 
 
 async def answers(world: World, case: Case, model: ScriptedChatModel, session_id: str) -> list[Answer]:
-    """What is answered when asked and when not asked; a failing search gives none to the unasked."""
+    """Return the answers to a direct question and to an unasked one; a failing search gives none to the latter."""
     reranker = ScriptedReranker(case.scores)
     reranker.fail = case.rerank_fails
     world.index.broken = set(case.broken)
@@ -229,7 +229,7 @@ async def test_nothing_unapproved_is_ever_seen(world: World, case: Case) -> None
 
 
 async def test_the_law_is_not_empty(world: World) -> None:
-    """With good scores the canaries are seen, and the lies of the index are not."""
+    """With good scores the canaries appear, and the lies of the index do not."""
     case = Case(
         dict.fromkeys(OURS, 0.9),
         RetrievalSettings.model_validate({}).model_dump(),

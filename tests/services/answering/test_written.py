@@ -1,4 +1,4 @@
-"""From a draft to an answer: what is labelled, what is marked, what is replaced."""
+"""From a draft to an answer: what is labelled, marked and replaced."""
 
 from dataclasses import replace
 

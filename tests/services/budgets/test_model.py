@@ -1,4 +1,4 @@
-"""The budget of the model: every call counted with its tokens, never exceeded, no group in the way of another."""
+"""The budget of the model: every call is counted with its tokens, no limit is exceeded, no group blocks another."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -39,14 +39,14 @@ HERE, THERE = Charge("group_777"), Charge("group_778")
 
 
 class Words(BaseModel):
-    """What a structured call asks for."""
+    """The schema of a structured call."""
 
     words: list[str]
 
 
 @dataclass
 class World:
-    """A budget over a real database, on a day that the test decides."""
+    """A budget over a real database, on a day that the test sets."""
 
     database: Database
     settings: dict[str, int] = field(default_factory=dict[str, int])
@@ -59,7 +59,7 @@ class World:
         return ModelBudget(UsageRecords(self.database), settings, day=lambda: self.day)
 
     async def calls(self) -> list[ModelCallRecord]:
-        """What is written down."""
+        """Return the recorded calls."""
         async with self.database.reading() as session:
             return list(await session.scalars(select(ModelCallRecord).order_by(ModelCallRecord.id)))
 
@@ -98,7 +98,7 @@ async def test_every_call_is_written_down_with_the_tokens_of_the_service(world: 
         (call.chat, call.turn_id, call.model, call.prompt_tokens, call.completion_tokens, call.estimated)
         for call in await world.calls()
     ]
-    # The server counts a token a character.
+    # The server counts one token per character.
     assert written == [
         ("group_777", None, "m", 7, 6, False),
         ("group_778", None, "m", 4, 17, False),
@@ -214,7 +214,7 @@ async def test_an_entry_that_cannot_be_written_costs_no_answer(world: World, cap
         await ask(model)
 
 
-# -- what people see --------------------------------------------------------------------------------------------------
+# -- what users see ---------------------------------------------------------------------------------------------------
 
 GROUP, SESSION = Collection("group_777"), "group_777_2"
 PASSAGE = "住宿标准为每晚三百五十元，超出自理。"
@@ -249,7 +249,7 @@ async def test_without_budget_the_bot_quotes_and_says_so_once_a_day(world: World
     for session_id in (SESSION, "group_777_3"):
         again = await answering.ask(session_id, int(session_id[-1]), GROUP, QUESTION)
         assert (again.kind, again.notice) == (AnswerKind.EXCERPT, "")
-    # The conversation is remembered; it is not summarised.
+    # The conversation is remembered, but not summarised.
     assert (await memory.status(SESSION)).history == 6
     answering.tidy(SESSION)
     await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Budgets of members and groups: never exceeded, refusals said once, groups apart, nothing kept for long."""
+"""Budgets of members and groups: never exceeded, refusals sent once, groups separate, nothing kept for long."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ OTHER = Session(777, 10003)
 
 @dataclass
 class World:
-    """A budget whose time the test decides."""
+    """A budget with a clock that the test sets."""
 
     settings: dict[str, int] = field(default_factory=dict[str, int])
     seconds: float = 1000.0
@@ -46,7 +46,7 @@ class World:
         )
 
     def ask(self, session: Session, text: str = "怎么报销") -> Admission:
-        """A question that is answered at once."""
+        """Ask a question that is answered at once."""
         with self.budget.asking(session, text) as admission:
             return admission
 
@@ -59,7 +59,7 @@ def test_a_minute_slides_and_is_told_once() -> None:
     refused = [world.ask(ASKER) for _ in range(3)]
     sentence = "一分钟内问得太多了，过 40 秒再问我。"
     assert refused == [Admission(Refusal.MINUTE, sentence), *[Admission(Refusal.MINUTE)] * 2]
-    # Refused questions do not count: as many seconds later as was said there is room again.
+    # Refused questions do not count: after the announced number of seconds there is room again.
     world.seconds += 40
     assert world.ask(ASKER) == Admission()
     assert world.ask(ASKER) == Admission(Refusal.MINUTE)
@@ -73,7 +73,7 @@ def test_questions_and_commands_share_a_minute() -> None:
     assert world.ask(ASKER) == world.budget.command(ASKER) == world.budget.command(ASKER) == Admission()
     assert world.budget.command(ASKER).refusal is Refusal.MINUTE
     assert world.budget.command(OTHER) == Admission()
-    # No command counts for the day.
+    # Commands do not count for the day.
     assert world.ask(OTHER) == Admission()
     assert world.ask(OTHER).refusal is Refusal.MEMBER_DAY
 
@@ -98,7 +98,7 @@ def test_one_flood_hears_one_sentence() -> None:
         others.enter_context(world.budget.asking(ASKER, "丁"))
         for text in ("甲", "乙", "戊"):
             assert world.ask(ASKER, text).sentence == "", "the first sentence still holds"
-    # All is answered: what is wrong now is another thing.
+    # All questions are answered, so the next refusal has a new reason and is sent.
     assert "一分钟" in world.ask(ASKER, "己").sentence
 
 
@@ -176,7 +176,7 @@ def test_nothing_about_a_member_is_kept_for_longer_than_a_minute() -> None:
     assert world.budget.remembered == 1
 
 
-# -- any course of events ---------------------------------------------------------------------------------------------
+# -- any sequence of events -------------------------------------------------------------------------------------------
 
 _SESSIONS = (Session(1, 11), Session(1, 12), Session(2, 11), Session(2, 13), Session(None, 12))
 _EVENTS = st.lists(
@@ -191,7 +191,7 @@ _EVENTS = st.lists(
 
 @dataclass
 class Course:
-    """What happened to one course of events, for each member in one chat."""
+    """The results of one sequence of events, for each member in one chat."""
 
     admissions: list[tuple[Session, Admission]] = field(default_factory=list[tuple[Session, Admission]])
     moments: dict[Session, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -293,7 +293,7 @@ async def test_the_day_survives_a_restart(database: Database) -> None:
     )
     world = World({"member_questions_per_day": 4, "group_questions_per_day": 4})
     await world.budget.resume(UsageRecords(database))
-    # In group 777 two questions and one answer that nobody asked for; of 10002 three questions.
+    # Group 777 has two questions and one unasked answer; member 10002 has three questions.
     assert world.ask(Session(779, 10002)) == Admission()
     assert world.ask(Session(779, 10002)).refusal is Refusal.MEMBER_DAY
     assert world.ask(OTHER) == Admission()

@@ -1,4 +1,4 @@
-"""Turns at the questions of a chat: bounded, in order for each member, and members take turns."""
+"""Turns for the questions of a chat: limited, in order for each member, and members take turns."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from services.session import Session
 
 
 class Answering:
-    """Questions that are answered one after another as the test says."""
+    """Questions whose beginning and end the test controls."""
 
     def __init__(self, at_once: int) -> None:
         self.turns = FairTurns(at_once)
@@ -16,7 +16,7 @@ class Answering:
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
     async def ask(self, name: str, session: Session) -> None:
-        """Let a question arrive; it is answered when `finish` says so."""
+        """Submit a question; it is answered when `finish` is called."""
         self.finished[name] = asyncio.Event()
         self.tasks[name] = asyncio.create_task(self._answer(name, session))
         await asyncio.sleep(0)
@@ -27,13 +27,13 @@ class Answering:
             await self.finished[name].wait()
 
     async def finish(self, name: str) -> None:
-        """Let a question that has begun end."""
+        """End the answer to a question whose turn has begun."""
         self.finished[name].set()
         await self.tasks[name]
         await asyncio.sleep(0)
 
     async def cancel(self, name: str) -> None:
-        """Let the bot give a question up."""
+        """Cancel a question."""
         self.tasks[name].cancel()
         await asyncio.gather(self.tasks[name], return_exceptions=True)
         await asyncio.sleep(0)
@@ -78,7 +78,7 @@ async def test_a_cancelled_question_hands_its_turn_on() -> None:
     await answering.cancel("乙1")
     await answering.cancel("甲1")
     assert answering.begun == ["甲1", "乙2"]
-    # Cancelled in the moment in which the turn was granted.
+    # Cancelled at the moment when the turn was granted.
     answering.finished["乙2"].set()
     await asyncio.wait([answering.tasks["乙2"]])
     answering.tasks["丙1"].cancel()
@@ -92,7 +92,7 @@ async def test_all_waiting_cancelled_at_once() -> None:
     answering = Answering(1)
     for name in ("甲1", "乙1", "丙1"):
         await answering.ask(name, Session(777, ord(name[0])))
-    # As the stop of the bot does.
+    # This is what the bot does when it stops.
     for task in answering.tasks.values():
         task.cancel()
     outcomes = await asyncio.gather(*answering.tasks.values(), return_exceptions=True)

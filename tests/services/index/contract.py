@@ -1,6 +1,7 @@
-"""What every search index must do. A test module gives the fixtures `index` (shared, open) and `spare` (to be closed).
+"""The contract of every search index.
 
-Every test works in a collection of its own, so one opened index serves them all.
+A test module provides the fixtures `index` (shared, open) and `spare` (to be closed). Every test works in a collection
+of its own, so one open index serves them all.
 """
 
 import asyncio
@@ -41,19 +42,19 @@ HOSTILE = [
 
 
 def chunk(number: int, text: str, build: str = "build1", context: str = "") -> IndexedChunk:
-    """A chunk as the knowledge base makes it."""
+    """Return a chunk as the knowledge base makes it."""
     metadata = {"group": 777, "file": "制度.pdf", "version": 2, "page": number + 1, "ratio": 0.5, "table": False}
     return IndexedChunk(f"{build}-{number}", build, number, text, context, metadata)
 
 
 def direction(*weights: float) -> list[float]:
-    """A unit vector along the given weights of the first dimensions."""
+    """Return a unit vector along the given weights of the first dimensions."""
     norm = math.hypot(*weights)
     return [*(weight / norm for weight in weights), *([0.0] * (DIMENSIONS - len(weights)))]
 
 
 def axis(number: int) -> list[float]:
-    """The unit vector of one dimension."""
+    """Return the unit vector of one dimension."""
     return [1.0 if place == number % DIMENSIONS else 0.0 for place in range(DIMENSIONS)]
 
 
@@ -67,12 +68,12 @@ async def ask(
     hidden: Collection[str] = (),
     space: str = SPACE,
 ) -> SearchResult:
-    """One search."""
+    """Return the result of one search."""
     return await index.search(SearchRequest(collection, text, space, vector, limit, hidden))
 
 
 def by_id(result: SearchResult) -> dict[str, Hit]:
-    """The hits by chunk id; each chunk comes once."""
+    """Return the hits by chunk id, checking that no chunk occurs twice."""
     hits = {hit.chunk.chunk_id: hit for hit in result.hits}
     assert len(hits) == len(result.hits)
     return hits
@@ -80,12 +81,12 @@ def by_id(result: SearchResult) -> dict[str, Hit]:
 
 @pytest.fixture
 def collection() -> str:
-    """A name that no other test uses."""
+    """Return a name that no other test uses."""
     return f"group_{next(_number)}"
 
 
 class SearchIndexContract:
-    """Derive from it, named `Test…`, in a module with the fixtures."""
+    """The contract. Derive a class named `Test…` from it, in a module with the fixtures."""
 
     async def test_a_chunk_comes_back_as_it_was_stored(self, index: SearchIndex, collection: str) -> None:
         stored = chunk(0, '退款要七天。\n第二行\t"引号" \\ \x00 𠮷 👍', context="制度 > 退款")
@@ -355,7 +356,7 @@ class SearchIndexContract:
             assert (len(holders), holders) == (result.document_frequency[term], {"build1-1"})
 
     async def test_a_rare_code_is_found_whatever_its_chunk_is_like(self, index: SearchIndex, collection: str) -> None:
-        """BM25 takes a long chunk for one that only mentions the code."""
+        """BM25 treats a long chunk as one that only mentions the code."""
         long = "".join(chr(0x4E00 + number) for number in range(3_000))
         short = [chunk(n, f"error code list {n}") for n in range(1, 40)]
         await index.add(collection, SPACE, [chunk(0, f"{long}。ERR-4032X"), *short], None)

@@ -1,4 +1,4 @@
-"""Definitions in real sentences, and sentences that only look like one."""
+"""Definitions in real sentences, and sentences that only look like definitions."""
 
 import doctest
 import time
@@ -98,7 +98,7 @@ def test_names_are_names(text: str) -> None:
     ],
 )
 def test_no_text_takes_long(text: str) -> None:
-    """A chunk has at most 2,000 characters; the bound is a hundred times what the slowest of these takes."""
+    """A chunk has at most 2,000 characters; the limit is a hundred times the slowest measured time."""
     before = time.process_time()
     definitions(text[:2_000])
     assert time.process_time() - before < 5

@@ -1,4 +1,4 @@
-"""Both stores together: what happens when one of them lost something, and how long questions may cost."""
+"""Both stores together: losses in one of them, and limits on the cost of questions."""
 
 import sqlite3
 import time
@@ -51,7 +51,7 @@ def test_words_are_stored_once_however_many_files_are_open(tmp_path: Path) -> No
 
 
 def test_a_pasted_page_costs_no_more_than_many_short_questions(tmp_path: Path) -> None:
-    """A bound in units of a short question's time on the same machine, wide enough for any machine."""
+    """The limit is a multiple of a short question's time on the same machine, wide enough for any machine."""
     index = LocalIndex(tmp_path)
     page = "".join(chr(0x4E00 + (number * 7919) % 3_000) for number in range(10_000))
     chunks = [chunk(n, page[n * 37 : n * 37 + 300]) for n in range(200)]
@@ -91,7 +91,7 @@ def test_a_file_of_an_older_version_is_filled(tmp_path: Path, version: int) -> N
 
 
 def test_the_frequency_of_a_common_term_is_known_to_the_next_process(tmp_path: Path) -> None:
-    """A walk over all its postings for every first question would take longer than the search."""
+    """Reading all its postings for every first question would take longer than the search."""
     words = [f"common{number}" for number in range(40)]
     store = LexicalStore(tmp_path)
     store.add("group_1", [chunk(n, " ".join(words)) for n in range(120)])
@@ -105,7 +105,7 @@ def test_the_frequency_of_a_common_term_is_known_to_the_next_process(tmp_path: P
 
 
 def test_of_many_matches_those_that_are_ranked_are_the_best(tmp_path: Path) -> None:
-    """More chunks match than are ranked; the best hold most of the asked words."""
+    """More chunks match than are ranked; the best ones contain most of the words of the question."""
     store = LexicalStore(tmp_path)
     words = ["报销", "发票", "住宿"]
     chunks = [chunk(n, f"{words[n % 3]}须知第{n}条" + "其余内容" * (n % 7)) for n in range(4_000)]
@@ -121,7 +121,7 @@ def test_of_many_matches_those_that_are_ranked_are_the_best(tmp_path: Path) -> N
 
 
 def test_little_memory_is_enough_for_any_number_of_collections(tmp_path: Path) -> None:
-    """Chroma's own bound loses what is not yet in a collection's files."""
+    """Chroma's own limit loses what is not yet in a collection's files."""
     for memory_bytes in (1, 10 << 20):
         store = ChromaStore(tmp_path / str(memory_bytes), memory_bytes=memory_bytes)
         for number in range(8):

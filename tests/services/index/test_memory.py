@@ -1,4 +1,4 @@
-"""The fake index keeps the same promises as the real one."""
+"""The fake index fulfils the same contract as the real one."""
 
 from collections.abc import AsyncIterator
 
@@ -23,7 +23,7 @@ async def spare() -> AsyncIterator[SearchIndex]:
 
 
 class TestMemoryIndex(SearchIndexContract):
-    """The contract."""
+    """The contract, applied to the fake index."""
 
 
 async def test_it_can_be_made_to_fail() -> None:

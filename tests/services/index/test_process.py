@@ -1,4 +1,4 @@
-"""The real index, in its child process, keeps the contract, and survives what happens to processes."""
+"""The real index in its child process fulfils the contract and survives the death of processes."""
 
 import asyncio
 import multiprocessing
@@ -62,7 +62,7 @@ async def spare(tmp_path: Path) -> AsyncIterator[SearchIndex]:
 
 
 class TestIndexProcess(SearchIndexContract):
-    """The contract."""
+    """The contract, applied to the real index."""
 
 
 async def test_a_search_makes_no_files(index: SearchIndex, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ async def test_a_name_is_not_a_path(index: SearchIndex, name: str) -> None:
 
 
 async def test_killing_the_child_loses_no_acknowledged_chunk(tmp_path: Path) -> None:
-    """Rounds of `kill -9` at a random moment of adding; each add is then abandoned, not repeated."""
+    """Rounds of `kill -9` at a random moment of an `add`, which is then abandoned and not repeated."""
     dice = random.Random(20261121)
     others = _children()
     index = IndexProcess(tmp_path)
@@ -131,7 +131,7 @@ async def test_the_child_ends_with_its_parent_and_frees_the_directory(tmp_path: 
     parent = await asyncio.to_thread(subprocess.Popen, command, env=environment, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     pid, imported = (await asyncio.to_thread(parent.stdout.readline)).split()
-    # The child has it; the bot's own process must not pay a second and 77 MB for it.
+    # The child has imported it; the bot's own process must not spend a second and 77 MB on it.
     assert imported == "False"
     index = IndexProcess(tmp_path)
     opening = asyncio.create_task(index.open())
@@ -169,7 +169,7 @@ def _children() -> set[int]:
 
 
 def _alive(pid: int) -> bool:
-    """Whether a process runs; one that ended but was not yet collected by its new parent does not."""
+    """Return whether a process runs; a zombie that its new parent has not yet reaped does not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -184,7 +184,7 @@ async def _add(index: IndexProcess, build: str, acknowledged: set[str]) -> None:
 
 
 async def _assert_whole(index: IndexProcess, build: str, stored: set[str]) -> None:
-    """Every chunk said to be whole has its text, its words and its own vector."""
+    """Assert that every chunk reported as complete has its text, its words and its own vector."""
     chunks = {item.chunk_id: item for item in await index.chunks("group_1", build, 0, 1_000)}
     assert stored <= chunks.keys()
     for chunk_id in sorted(stored, key=lambda item: chunks[item].ordinal)[-4:]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from services.memory.facts import clauses_with, contains, facts, lost_facts
 from services.memory.service import complete_summary
 
-# Pieces from which texts full of facts are put together, also where one touches the next.
+# Pieces from which texts full of facts are built, including facts that touch each other.
 PIECES = st.sampled_from(
     [
         "3500 元", "3500", "20", "1", "12:30", "2024-05-01", "2024年5月1日", "3,500.50元", "三千五百元", "十二个人",
@@ -17,7 +17,7 @@ PIECES = st.sampled_from(
     ]
 )  # fmt: skip
 LINES = st.lists(st.lists(PIECES, max_size=8).map("".join) | st.text(max_size=30), min_size=1, max_size=5)
-# As people write: something stands between two facts.
+# Ordinary prose: something separates two facts.
 FACTS = ["3500 元", "3,500.50元", "20", "12:30", "2024年5月1日", "三千五百元", "报销.docx", "ERR-4032", "a@b.cn", "3GB"]
 PROSE = st.lists(st.tuples(st.sampled_from(FACTS), st.sampled_from(["，", "。", "；", " 和 ", "\n", " ", "、给"]))).map(
     lambda parts: [f"{fact}{after}" for fact, after in parts]
@@ -26,7 +26,7 @@ PROSE = st.lists(st.tuples(st.sampled_from(FACTS), st.sampled_from(["，", "。"
 
 @st.composite
 def lines_and_summary(draw: st.DrawFn) -> tuple[list[str], str]:
-    """Lines of a conversation, and a summary that keeps some pieces of them, invents others, or is empty."""
+    """Return lines of a conversation, and a summary that keeps some pieces, invents others, or is empty."""
     lines = draw(LINES)
     words = [word for line in lines for word in line.split("，")]
     kept = draw(st.lists(st.sampled_from(words) | PIECES | st.text(max_size=10), max_size=6))
@@ -104,7 +104,7 @@ def test_completing_again_adds_nothing(case: tuple[list[str], str]) -> None:
 @example(["，20）"], [[""]])
 @example(["3500 元 https://x.cn/a?b=1"], [])
 def test_facts_survive_summary_after_summary(first: list[str], later: list[list[str]]) -> None:
-    """Each round summarises the summary before it together with new lines, and the model keeps nothing of either."""
+    """Each round summarises the previous summary together with new lines, and the model keeps nothing of either."""
     summary = complete_summary(first, "")
     for lines in later:
         summary = complete_summary([summary, *lines], "")

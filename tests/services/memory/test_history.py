@@ -1,4 +1,4 @@
-"""What the model is shown of a conversation, and how one turn is stored."""
+"""The part of a conversation that the model is shown, and how one turn is stored."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -74,7 +74,7 @@ async def test_a_turn_reads_what_was_before_and_stores_itself_once(records: Conv
         await first.aadd_messages([HumanMessage("一"), AIMessage("又答")])
     second = TurnHistory(records, SESSION, await records.begin(SESSION, 2, "二"))
     shown = await second.aget_messages()
-    # Numbers of an earlier answer would name other passages now.
+    # The numbers of an earlier answer would now name other passages.
     assert [(message.type, message.text) for message in shown] == [("human", "一"), ("ai", "答一，见和")]
     (turn, _) = await records.recent(SESSION, 5)
     assert turn.answer == "答一〔1〕，见【2】和[3]"

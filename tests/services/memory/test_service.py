@@ -1,4 +1,4 @@
-"""Turns in order, memory that survives failures, and summaries that replace what they summarise and nothing else."""
+"""Ordered turns, memory that survives failures, and summaries that replace exactly what they summarise."""
 
 import asyncio
 import re
@@ -31,21 +31,21 @@ RULES: dict[str, Any] = {"max_history_messages": 6, "summary_chunk_size": 4}
 
 @dataclass
 class World:
-    """Records and a model, and the memory services opened on them."""
+    """Records and a model, and memory services based on them."""
 
     records: ConversationRecords
     model: ScriptedChatModel
     opened: list[MemoryService] = field(default_factory=list[MemoryService])
 
     def memory(self, *, with_model: bool = True, **rules: Any) -> MemoryService:
-        """A memory service as a start of the bot makes it."""
+        """Return a memory service like that of a fresh start of the bot."""
         model = chat_model(self.model) if with_model else None
         settings = MemorySettings(**RULES | rules)
         self.opened.append(MemoryService(self.records, settings, model, load_prompts().summary))
         return self.opened[-1]
 
     async def texts(self, session_id: str = SESSION) -> list[str]:
-        """The working history."""
+        """Return the working history."""
         return [record.message["data"]["content"] for record in await self.records.history(session_id)]
 
 
@@ -60,7 +60,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def say(memory: MemoryService, *questions: str, session_id: str = SESSION) -> None:
-    """Exchanges whose answers are the questions with 答 before them."""
+    """Store exchanges whose answers are the questions with 答 before them."""
     for question in questions:
         async with memory.turn(session_id, 2, question) as turn:
             await turn.complete(f"答{question}")
@@ -73,7 +73,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def settled(world: World, memory: MemoryService, session_id: str = SESSION) -> list[str]:
-    """The history after the background has done what it had to."""
+    """Return the history after the background work is done."""
     memory.tidy(session_id)
     tasks = [task for task in asyncio.all_tasks() if task.get_name() == f"summarise-{session_id}"]
     async with asyncio.timeout(5):
@@ -224,7 +224,7 @@ async def test_a_model_that_fails_leaves_the_history(world: World, reply: Any) -
         world.model.script = [reply]
         await memory.compact(SESSION)
     assert await world.texts() == before
-    # The next turn's end tries again.
+    # The end of the next turn tries again.
     assert (await settled(world, memory))[0] == "摘要"
 
 
@@ -241,7 +241,7 @@ async def test_a_summary_of_what_was_cleared_meanwhile_is_thrown_away(world: Wor
     memory.tidy(SESSION)
     await until(lambda: len(world.model.prompts) == 1)
     assert await memory.clear(SESSION) == 8
-    # As many new messages as were cleared: their rows must not be taken for the old ones.
+    # There are as many new messages as were cleared: their rows must not be mistaken for the old ones.
     await say(memory, "戊", "己", "庚")
     release.set()
     assert await settled(world, memory) == ["戊", "答戊", "己", "答己", "庚", "答庚"]
@@ -260,7 +260,7 @@ async def test_messages_that_come_while_summarising_are_kept(world: World) -> No
     await say(memory, "甲", "乙", "丙", "丁")
     memory.tidy(SESSION)
     await until(lambda: len(world.model.prompts) == 1)
-    # A summary under way holds up nobody, and is not begun twice.
+    # A summary in progress delays nobody, and is not started twice.
     async with asyncio.timeout(5):
         await say(memory, "戊")
     memory.tidy(SESSION)
@@ -272,7 +272,7 @@ async def test_messages_that_come_while_summarising_are_kept(world: World) -> No
 async def test_two_processes_of_summarising_replace_once(world: World) -> None:
     memory, another = world.memory(), world.memory()
     await say(memory, "甲", "乙", "丙", "丁")
-    # Both read the same messages; whoever comes second finds them gone and does nothing.
+    # Both read the same messages; the second one finds them gone and does nothing.
     done = await asyncio.gather(memory.compact(SESSION), another.compact(SESSION))
     assert sorted(done) == [0, 6]
     assert await world.texts() == ["摘要", "丁", "答丁"]

@@ -1,4 +1,4 @@
-"""Group messages for tests, in the order in which they are made."""
+"""Group messages for tests, numbered in order of creation."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ _ids = itertools.count(1)
 
 
 def said(user_id: int, text: str = "今天天气不错啊", after_s: float = 0.0, **values: Any) -> GroupMessage:
-    """A message `after_s` seconds after START."""
+    """Return a message that is sent `after_s` seconds after START."""
     addressed = frozenset(values.pop("addressed", ()))
     values.setdefault("addresses_somebody", bool(addressed))
     values.setdefault("message_id", next(_ids))

@@ -1,4 +1,4 @@
-"""A retriever whose verdicts the test decides, and a clock that runs only while somebody waits."""
+"""A retriever with verdicts that the test sets, and a clock that advances only during waits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,19 +18,19 @@ from tests.services.proactive.messages import START
 
 
 def usable(build_id: str = "build", first: int = 0, score: float = 0.9) -> Retrieval:
-    """What the gate let through: one passage."""
+    """Return a retrieval with one passage that passed the gate."""
     reference = Reference(1, 1, "手册.md", 1, None, "安装", "先装依赖。", score, build_id, first, first + 1)
     metrics = RetrievalMetrics(30, 8, 1, 0.9, score)
     return Retrieval(RetrievalStatus.USABLE, (reference,), metrics=metrics, chunk_count=40)
 
 
 def rejected(status: RetrievalStatus = RetrievalStatus.LOW_CONFIDENCE, score: float | None = 0.3) -> Retrieval:
-    """What the gate did not let through."""
+    """Return a retrieval that did not pass the gate."""
     return Retrieval(status, metrics=RetrievalMetrics(30, 8, 0, 0.8, score), chunk_count=40)
 
 
 class ScriptedRetriever(Retriever):
-    """Gives `found` for the questions in it, else rejects; keeps who asked what, and how strictly."""
+    """Returns `found` for the questions in it and rejects all others; records who asked what, and how strictly."""
 
     def __init__(self) -> None:
         self.found: dict[str, Retrieval] = {}
@@ -54,7 +54,7 @@ class ScriptedRetriever(Retriever):
 
 @dataclass
 class Clock:
-    """Time for a service. `meanwhile` is what happens while somebody waits; the wait then is over."""
+    """The time of a service. `meanwhile` happens during a wait, after which the wait is over."""
 
     present: datetime = START
     waits: list[float] = field(default_factory=list[float])
@@ -64,11 +64,11 @@ class Clock:
         return self.present
 
     async def sleep(self, seconds: float) -> None:
-        """Let the time pass."""
+        """Advance the time by the wait."""
         self.waits.append(seconds)
         self.present += timedelta(seconds=seconds)
         self.meanwhile()
 
     def advance(self, **duration: float) -> None:
-        """Let more time pass, for example `hours=1`."""
+        """Advance the time, for example by `hours=1`."""
         self.present += timedelta(**duration)

@@ -1,4 +1,4 @@
-"""The laws of the decisions: conversations of two, limits, sameness."""
+"""The laws of the decisions: conversations of two, limits, repetitions."""
 
 import doctest
 import itertools
@@ -21,12 +21,12 @@ QUIET_S = 120.0
 
 
 def talk(*speakers: int, every_s: float = 5.0) -> list[GroupMessage]:
-    """One message each, in this order."""
+    """Return one message of each speaker, in this order."""
     return [said(speaker, after_s=number * every_s) for number, speaker in enumerate(speakers)]
 
 
 def pair(heard: Sequence[GroupMessage], quiet_s: float = QUIET_S) -> set[int] | None:
-    """Who is talking with each other when the last of these was said."""
+    """Return who is talking with each other at the time of the last message."""
     found = rules.conversation(heard, heard[-1].at if heard else START, quiet_s)
     return None if found is None else set(found)
 
@@ -256,14 +256,14 @@ def test_no_hour_holds_more_than_the_limit(seconds: list[float], limit: int) -> 
             answered.append((time - START).total_seconds())
     for first in answered:
         assert sum(first <= value < first + 3600 for value in answered) <= limit
-    # And nothing is refused that would have fitted.
+    # Nothing that would have fitted is refused.
     for time in times:
         second = (time - START).total_seconds()
         if second not in answered:
             assert sum(second - 3600 < value <= second for value in answered) >= limit
 
 
-# -- sameness ---------------------------------------------------------------------------------------------------------
+# -- repetitions ------------------------------------------------------------------------------------------------------
 
 
 def reference(build_id: str = "build", first: int = 2, last: int = 4) -> Reference:

@@ -1,4 +1,4 @@
-"""The proactive mode: what is answered, what is not and why, what it costs, and what survives a restart."""
+"""The proactive mode: what is answered, what is not and why, its cost, and what survives a restart."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ PER_HOUR = 3
 
 @dataclass
 class Bot:
-    """A service with everything that it is made of."""
+    """A service with all its dependencies."""
 
     service: ProactiveService
     retriever: ScriptedRetriever
@@ -37,17 +37,17 @@ class Bot:
     database: Database
 
     async def says(self, user_id: int, text: str = QUESTION, **values: Any) -> Approval | None:
-        """Somebody writes, the service hears it and considers it."""
+        """Let the service hear and consider a message."""
         return await self.service.consider(self.heard(user_id, text, **values))
 
     def heard(self, user_id: int, text: str, **values: Any) -> GroupMessage:
-        """Somebody writes, the service hears it."""
+        """Let the service hear a message."""
         message = said(user_id, text, at=self.clock.present, **values)
         self.service.hear(message)
         return message
 
     async def answers(self, user_id: int, text: str = QUESTION, **values: Any) -> bool:
-        """Somebody writes; whether an answer was sent."""
+        """Return whether a message was answered."""
         approval = await self.says(user_id, text, **values)
         if approval is None or not await self.service.still_wanted(approval):
             return False
@@ -55,11 +55,11 @@ class Bot:
         return True
 
     def reason(self, group_id: int = GROUP) -> Reason:
-        """Why the last message was answered or not."""
+        """Return why the last message was answered or not."""
         return self.service.status(group_id).decisions[-1].reason
 
     async def restarted(self) -> "Bot":
-        """Another process on the same records, at the same time."""
+        """Return the bot of another process on the same records, at the same time."""
         return await start(self.database, self.clock)
 
 
@@ -178,7 +178,7 @@ async def test_a_failing_index_is_told_to_the_caller_and_counts_for_nothing(bot:
     assert await bot.answers(A)
 
 
-# -- what is not even looked up ---------------------------------------------------------------------------------------
+# -- what is not looked up --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ async def test_switched_off_while_the_answer_is_written(bot: Bot) -> None:
 
 
 async def numbered(bot: Bot, number: int) -> bool:
-    """A question that is like no other."""
+    """Return whether a question unlike any other was answered."""
     text = f"第{number}号{chr(0x4E00 + 37 * number)}{chr(0x5E00 + 53 * number)}设备在哪里领取"
     bot.retriever.found[text] = usable(f"build{number}")
     return await bot.answers(A, text)
@@ -384,7 +384,7 @@ async def test_what_was_fruitless_is_not_tried_again_but_is_no_answer(bot: Bot) 
 
 
 async def test_fruitless_attempts_are_limited_too(bot: Bot) -> None:
-    """Each costs a call of the model."""
+    """Each attempt costs a call of the model."""
     for number in range(PER_HOUR):
         bot.retriever.found[f"第{number}样东西{chr(0x4E00 + 41 * number)}放在哪里"] = usable(f"build{number}")
     for text in list(bot.retriever.found)[2:]:
@@ -433,7 +433,7 @@ async def test_no_hour_ever_holds_more_answers_than_the_limit(
         assert sum(first <= other < first + 3600 for other in sent) <= PER_HOUR
 
 
-# -- when somebody minds ----------------------------------------------------------------------------------------------
+# -- objections -------------------------------------------------------------------------------------------------------
 
 
 async def opinions(bot: Bot) -> list[tuple[float, bool, str]]:

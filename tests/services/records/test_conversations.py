@@ -1,4 +1,4 @@
-"""What a turn cited: kept with it, found again, forgotten with it."""
+"""The citations of a turn: stored with it, found again, forgotten with it."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

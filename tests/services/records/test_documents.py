@@ -32,7 +32,7 @@ async def uploads(tmp_path: Path) -> AsyncIterator[UploadRecords]:
 
 
 def new_document(name: str = "制度.txt", content: str = "", collection: str = GROUP, **values: Any) -> NewDocument:
-    """A file; without `content` it differs from all others."""
+    """Return a new file; without `content` it differs from all others."""
     unique = next(_number)
     return NewDocument(
         collection=collection,
@@ -57,20 +57,20 @@ async def register(
     max_total_bytes: int = 0,
     **values: Any,
 ) -> Registration:
-    """Write down a file."""
+    """Register a file."""
     registration = await records.register(new_document(name, content, collection, **values), max_total_bytes)
     assert isinstance(registration, Registration)
     return registration
 
 
 async def publish(records: DocumentRecords, document: DocumentRecord, build: str, chunks: int = 3) -> bool:
-    """Build a document; tells whether it became visible."""
+    """Build a document and return whether it became visible."""
     assert await records.set_target(document.id, build)
     return await records.publish(document.collection, document.id, build, SPACE, chunks) is not None
 
 
 async def visible(records: DocumentRecords, *builds: str, collection: str = GROUP) -> dict[str, int]:
-    """Of these builds, those that may be shown, with their versions."""
+    """Return those of the builds that may be shown, with their versions."""
     return {build: document.version for build, document in (await records.visible(collection, builds)).items()}
 
 
@@ -155,7 +155,7 @@ async def test_a_rebuild_keeps_the_visible_build_until_it_is_done(records: Docum
     await publish(records, ready, "old")
     asked = await records.ask_rebuild(GROUP)
     assert [(row.id, row.revision) for row in asked] == [(ready.id, 1)]
-    # A process that stops now takes it up again.
+    # A process that stops now resumes it.
     assert {row.id for row in await records.unfinished()} == {ready.id, pending.id}
     await records.set_target(ready.id, "new")
     assert await visible(records, "old", "new") == {"old": 1}
@@ -187,7 +187,7 @@ async def test_a_limit_on_bytes_counts_only_the_difference_of_a_new_version(reco
     assert await records.size_beside(GROUP, "a.txt") == 100
     newer = (await register(records, "a.txt", max_total_bytes=250)).document
     assert newer.version == 2
-    # Versions that are not visible yet count: a flood of them would otherwise fill the disk.
+    # Versions that are not visible yet count: many of them could otherwise fill the disk.
     assert await records.register(new_document("a.txt"), 250) == NoRoom(200)
     assert await records.register(new_document("c.txt", collection=OTHER), 250)
 

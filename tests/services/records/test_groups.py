@@ -1,4 +1,4 @@
-"""Records of groups: what they chose, what was answered unasked, what people thought of it."""
+"""Records of groups: their preferences, unasked answers, and opinions about them."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -40,7 +40,7 @@ async def test_a_group_without_a_row_has_the_defaults(database: Database) -> Non
 async def test_preferences_are_kept_for_each_group(database: Database) -> None:
     records = GroupRecords(database)
     until = PRESENT + timedelta(hours=2)
-    # Group numbers go beyond 32 bits.
+    # Group numbers can exceed 32 bits.
     for preferences in (
         GroupPreferences(9_000_000_001, auto=True),
         GroupPreferences(777, auto=True, quiet_until=until),
