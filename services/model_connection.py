@@ -1,23 +1,24 @@
-"""The HTTP connection to a model service: it follows no redirect and reads no more than was asked for."""
+"""The HTTP connection to a model service: it follows no redirects and limits the size of responses."""
 
 from typing import Any
 
 from openai import DefaultAsyncHttpxClient
 
-# What decoding may multiply, a service is asked not to send; gzip grows a chunk of 64 KiB to 66 MB at most.
+# Compressed responses can grow when decoded, so requests ask for none. Gzip is still accepted: it expands a chunk of
+# 64 KiB to at most 66 MB.
 _ACCEPTED_ENCODINGS = frozenset({"", "identity", "gzip"})
 _BODY_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class ResponseTooLong(Exception):
-    """A service sent more than the connection reads, or in an encoding that hides how much."""
+    """Raised when a service sends more than the connection reads, or uses an encoding that hides the size."""
 
 
 class ModelConnection(DefaultAsyncHttpxClient):
     """An HTTP client for the openai package.
 
-    A redirect is a response like any other: following it would carry the question, the passages and the key to an
-    address that nobody configured. A response is read up to `max_bytes`; a longer one raises `ResponseTooLong`.
+    Redirects are returned like any other response: following one would send the question, the passages and the API key
+    to an address that was never configured. A response of more than `max_bytes` raises `ResponseTooLong`.
     """
 
     def __init__(self, *, max_bytes: int) -> None:
@@ -25,7 +26,7 @@ class ModelConnection(DefaultAsyncHttpxClient):
         self._max_bytes = max_bytes
 
     async def send(self, request: Any, **options: Any) -> Any:
-        """Send a request and read the whole response, also where a stream was asked for."""
+        """Send a request and read the whole response, even if a stream was requested."""
         options["stream"] = True
         response = await super().send(request, **options)
         try:

@@ -1,1 +1,1 @@
-"""A group's files: taken in, split, indexed, listed and deleted."""
+"""Take in, split, index, list and delete the files of a group."""

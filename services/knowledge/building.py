@@ -1,4 +1,4 @@
-"""From a kept original to chunks in the index: read, split, embed, store, in an order that survives a kill."""
+"""Build the index of a document from its original: read, split, embed and store, in an order that survives a kill."""
 
 import asyncio
 import hashlib
@@ -13,23 +13,23 @@ from services.knowledge.parsing import ParseLimits, parse_and_split
 from services.knowledge.turns import Gate, Places
 from services.records.tables import DocumentRecord
 
-# Takes the embedded model 0.6 s on two cores, so that builds of several chats take turns within a second.
+# The embedded model needs 0.6 s for a batch on two cores, so builds of several chats alternate within a second.
 _BATCH = 16
 _PARSES = Places(total=3, of_chat=2, large=1, large_of_chat=1, small=1 << 20)
-# By remaining chunks. The embedding process works on one batch at a time; a service takes several requests.
+# Sizes are remaining chunks. The embedding process works on one batch at a time; a service accepts several requests.
 _LOCAL_BATCHES = Places(total=1, of_chat=1, large=1, large_of_chat=1, small=0)
 _SERVICE_BATCHES = Places(total=4, of_chat=3, large=3, large_of_chat=2, small=64)
-# Changes when loaders or the splitter give other chunks for the same file, so that an interrupted build of an older
-# release is begun anew instead of being mixed with a newer one.
+# Increase this when the loaders or the splitter produce different chunks for the same file. A build that an older
+# release left unfinished then starts again instead of being mixed with a newer one.
 _PARSER_REVISION = 3
 
 
 class Building:
-    """How documents are built: where the chunks go and how large they are, in characters.
+    """Builds documents: splits files into chunks of a given size in characters and stores them in the index.
 
-    Files are read by at most three subprocesses, one of them for a large file, so that every one gets enough of the
-    processor to end within its time. Batches of embeddings go to one chat after the other, small files first: a large
-    file costs another chat's small one a batch or two, not the whole file.
+    At most three subprocesses read files, at most one of them a large file, so that each gets enough processor time to
+    finish within its limit. Chats take turns with batches of embeddings, and small files go first: a large file delays
+    another chat's small file by a batch or two, not by the whole file.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Building:
         self._batches = Gate(_LOCAL_BATCHES if embedding.parallel_batches == 1 else _SERVICE_BATCHES)
 
     def build_id(self, document: DocumentRecord) -> str:
-        """The id of the build that these settings make of this version: the same after every restart."""
+        """Return the id of the build of this document version with these settings; it survives restarts."""
         parts = (
             document.id,
             document.content_hash,
@@ -63,11 +63,11 @@ class Building:
         admit: Callable[[int], Awaitable[None]],
         report: Callable[[int, int], None],
     ) -> Passages:
-        """Put the whole document into the index under its build id, going on where an earlier attempt stopped.
+        """Put the whole document into the index under its build id, continuing where an earlier attempt stopped.
 
-        `admit` is told the number of chunks before any is stored, and raises `DocumentRejected` when there is no room
-        for them. `report` is called with chunks done and chunks in all. Return what was read. Raises
-        `DocumentRejected` when the file cannot be read, `EmbeddingError` or `SearchIndexError` when a service failed.
+        `admit` gets the number of chunks before any is stored, and raises `DocumentRejected` when there is no room for
+        them. `report` gets the number of finished chunks and the total. Return what was read. Raise `DocumentRejected`
+        when the file cannot be read, and `EmbeddingError` or `SearchIndexError` when a service fails.
         """
         build_id = self.build_id(document)
         async with self._parses.place(chat_of(document), document.size):
@@ -79,7 +79,7 @@ class Building:
             raise DocumentRejected("文件里没有可以入库的文字。")
         await admit(len(chunks))
         stored = await self._index.chunk_ids(document.collection, self.embedding.fingerprint, build_id)
-        # A file can have tens of thousands of chunks: sorting them here would stop the event loop.
+        # A file can have tens of thousands of chunks: sorting them here would block the event loop.
         batches = await asyncio.to_thread(_batches, chunks, build_id, stored)
         done = len(chunks) - sum(map(len, batches))
         report(done, len(chunks))
@@ -104,7 +104,7 @@ class Building:
                     vectors = await self.embedding.embeddings.aembed_documents(texts)
                 if writing is not None:
                     await writing
-                # The index writes this batch while the model works on the next.
+                # The index writes this batch while the model works on the next one.
                 writing = asyncio.create_task(
                     self._index.add(document.collection, self.embedding.fingerprint, batch, vectors), name="index-add"
                 )
@@ -120,22 +120,22 @@ class Building:
 
 
 def chat_of(document: DocumentRecord) -> Hashable:
-    """Whose turn the work on a document is: its group's, or its sender's where it came in private."""
+    """Return the chat that the work on a document counts for: its group, or its sender for a private file."""
     return chat_key(document.group_id, document.uploader_id)
 
 
 def chat_key(group_id: int | None, user_id: int) -> Hashable:
-    """The same for a file that is not registered yet."""
+    """Return the same key as `chat_of` for a file that is not registered yet."""
     return ("group", group_id) if group_id is not None else ("private", user_id)
 
 
 def embedded_text(chunk: IndexedChunk) -> str:
-    """What the model sees of a chunk: its place in the document tells what a bare passage is about."""
+    """Return the text of a chunk to embed: its place in the document says what a bare passage is about."""
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
 def _batches(chunks: Sequence[Chunk], build_id: str, stored: Collection[str]) -> list[list[Chunk]]:
-    """The chunks that are not stored yet. Those of like length share a batch: little of the work is then padding."""
+    """Return the chunks that are not stored yet, in batches of similar length: little work then goes into padding."""
     missing = [chunk for chunk in chunks if _chunk_id(build_id, chunk) not in stored]
     missing.sort(key=lambda chunk: len(chunk.text))
     return [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]

@@ -1,4 +1,4 @@
-"""Sections of a file, made safe to store, index and show."""
+"""Make the sections of a file safe to store, index and show."""
 
 from dataclasses import replace
 
@@ -18,5 +18,5 @@ def clean_section(section: Section) -> Section:
 
 
 def has_hidden_characters(section: Section) -> bool:
-    """Return whether a text of the section spells something in characters that nobody sees."""
+    """Return whether a text of the section spells something in invisible characters."""
     return any(map(carries_hidden_text, (section.text, section.header, *section.heading)))

@@ -1,4 +1,4 @@
-"""Fetching the bytes of an uploaded file over HTTP, within a size, a time, and the right network."""
+"""Download an uploaded file over HTTP, limited in size and time and kept out of private networks."""
 
 import asyncio
 import errno
@@ -18,19 +18,19 @@ _MAX_REDIRECTS = 5
 _BLOCK = 1 << 16
 _WINDOW_S = 15.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# RFC 6052: the last 32 bits are the IPv4 address that the network's translator connects to.
+# RFC 6052: the last 32 bits are the IPv4 address that the network's NAT64 gateway connects to.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _EXPIRED = frozenset({400, 403, 404, 410})
 
 
 class _PrivateAddress(OSError):
-    """A public link led to an address of this machine or network."""
+    """Raised when a public link leads to an address of this machine or network."""
 
 
 class _PublicResolver(AbstractResolver):
-    """Resolves names and refuses those that point into this machine or network.
+    """Resolves names and refuses those that point to this machine or network.
 
-    The connection is made to the very addresses checked here, so a name cannot change its mind in between.
+    The connection goes to exactly the addresses that are checked here, so a name cannot resolve differently in between.
     """
 
     def __init__(self, is_public: Callable[[str], bool]) -> None:
@@ -50,7 +50,7 @@ class _PublicResolver(AbstractResolver):
 
 
 def is_public_address(address: str) -> bool:
-    """Whether an IP address, also one wrapped into IPv6, belongs to nobody's own network or machine."""
+    """Return whether an IP address, also one embedded in IPv6, is public: no private network and no local machine."""
     try:
         parsed = ipaddress.ip_address(address.split("%", maxsplit=1)[0])
     except ValueError:
@@ -58,7 +58,7 @@ def is_public_address(address: str) -> bool:
     if isinstance(parsed, ipaddress.IPv6Address):
         wrapped = parsed.ipv4_mapped or parsed.sixtofour
         parsed = wrapped or (ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF) if parsed in _NAT64 else parsed)
-    # Multicast counts as global.
+    # `is_global` is true for multicast addresses.
     return parsed.is_global and not parsed.is_multicast
 
 
@@ -72,13 +72,14 @@ async def download(
     window_s: float = _WINDOW_S,
     is_public: Callable[[str], bool] = is_public_address,
 ) -> None:
-    """Fetch `url` into the new file `target`; on any failure nothing is left at `target`.
+    """Download `url` into the new file `target`; on any failure nothing is left at `target`.
 
-    The first address comes from the connected QQ client and is trusted, also on a private network; where a redirect
-    leads is not: once away from the first host, only to public addresses.
-    `is_public` judges IP addresses. A server that sends less than `min_bytes_per_s` over `window_s` seconds is given
-    up; 0 bears any speed. Raises `DocumentRejected` when the content is larger than `max_bytes`, `StorageError` when
-    the disk is full, `DownloadFailed` for everything else.
+    The first address comes from the connected QQ client and is trusted, even on a private network. Redirects are not
+    trusted: once they leave the first host, they may only lead to public addresses.
+
+    `is_public` judges IP addresses. The download is aborted when a server sends less than `min_bytes_per_s` over
+    `window_s` seconds; 0 accepts any speed. Raise `DocumentRejected` when the content is larger than `max_bytes`,
+    `StorageError` when the disk is full, and `DownloadFailed` for everything else.
     """
     pace = _Pace(min_bytes_per_s, window_s)
     try:
@@ -99,7 +100,7 @@ async def download(
 
 
 class _Pace:
-    """The slowest that a server may be: in every window as many bytes must come as the least speed gives."""
+    """The minimum speed of a download: every window must bring as many bytes as that speed yields."""
 
     def __init__(self, min_bytes_per_s: int, window_s: float) -> None:
         self._window_s = window_s
@@ -108,7 +109,7 @@ class _Pace:
         self.limit = asyncio.timeout(window_s if min_bytes_per_s else None)
 
     def received(self, count: int) -> None:
-        """Count bytes; once there are enough of them, the next window begins."""
+        """Count received bytes and start the next window once there are enough of them."""
         self._received += count
         if self._wanted and self._received >= self._wanted:
             self._received = 0
@@ -172,7 +173,7 @@ async def _save(response: aiohttp.ClientResponse, target: Path, max_bytes: int, 
     if (response.content_length or 0) > max_bytes:
         raise too_large(max_bytes)
     received = 0
-    # Blocks are written on the loop's thread: a write of 64 kB into the page cache takes microseconds.
+    # Writing on the event loop's thread is fine: a write of 64 kB into the page cache takes microseconds.
     with target.open("xb") as file:
         async for block in response.content.iter_chunked(_BLOCK):
             received += len(block)
@@ -183,5 +184,5 @@ async def _save(response: aiohttp.ClientResponse, target: Path, max_bytes: int, 
 
 
 def too_large(max_bytes: int) -> DocumentRejected:
-    """The sentence for a file over the limit."""
+    """Return the rejection of a file that is over the size limit."""
     return DocumentRejected(f"文件超过 {max_bytes >> 20} MB，请拆分或压缩后再发。")

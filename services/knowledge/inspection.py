@@ -1,4 +1,4 @@
-"""What is checked about a file before a library opens it: type, signature, archive totals, XML entities."""
+"""Check a file before a library opens it: type, signature, archive totals and XML entities."""
 
 import re
 import zipfile
@@ -17,13 +17,14 @@ _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 _KNOWN_BINARIES = (_OLE, b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"Rar!", b"7z\xbc\xaf")
 _HEAD_BYTES = 1024
 _READ_BYTES = 1 << 20
-# Below this the ratio says nothing: an almost empty document is mostly its style sheet.
+# Below this size the ratio is meaningless: an almost empty document consists mostly of its style sheet.
 _SMALL_ARCHIVE_BYTES = 1 << 16
 
-# Images and embedded pages may rightly have a document type; no loader reads them.
+# Images and embedded pages may legitimately declare a document type; no loader reads them.
 _NOT_PARSED = {".svg", ".html", ".htm", ".xhtml", ".mht", ".mhtml"}
 _DECLARATION = re.compile(rb"<!(DOCTYPE|ENTITY)")
-# Office Open XML allows UTF-8 and UTF-16 (ECMA-376 part 2, 8.1.4). Others could hide a declaration from the search.
+# Office Open XML allows UTF-8 and UTF-16 (ECMA-376 part 2, 8.1.4). Other encodings could hide a declaration from the
+# search.
 _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _PLAIN_ENCODINGS = re.compile(
     rb"utf-?(8|16(le|be)?)|us-ascii|ascii|iso-8859-\d+|gbk?(2312|18030)?|windows-125\d", re.IGNORECASE
@@ -32,7 +33,10 @@ _EBCDIC_XML = b"\x4c\x6f\xa7\x94"
 
 
 def check_type(file_type: str) -> Format:
-    """The format of an extension (lower case, no dot); raises DocumentRejected where there is no loader for it."""
+    """Return the format of an extension (lower case, no dot).
+
+    Raise `DocumentRejected` when there is no loader for it.
+    """
     if file_type in OLD_OFFICE:
         raise rejected(Rejection.OLD_OFFICE, file_type, modern=OLD_OFFICE[file_type])
     if file_type not in LOADERS:
@@ -42,7 +46,7 @@ def check_type(file_type: str) -> Format:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """Bounds of a zip-based file: the sum of uncompressed sizes, that sum over the file's size, the number of parts."""
+    """Limits of a zip-based file: total uncompressed bytes, their ratio to the file's size, and the number of parts."""
 
     total_bytes: int
     ratio: int
@@ -50,15 +54,15 @@ class ArchiveLimits:
 
 
 def supported_types() -> list[str]:
-    """One extension of each format, as they are named to users."""
+    """Return one extension of each format, as shown to users."""
     return list({known: name for name, known in reversed(LOADERS.items())}.values())[::-1]
 
 
 def check_content(path: Path, file_type: str, limits: ArchiveLimits) -> None:
-    """Raise DocumentRejected where the file is empty, is not what its extension says, or is a bomb.
+    """Raise `DocumentRejected` when the file is empty, does not match its extension, or is an archive bomb.
 
-    Archives are readable only up to the sizes in their directory (zipfile stops there), so the directory's sums are
-    real bounds.
+    `zipfile` reads each part of an archive only up to the size in its directory, so the sums of the directory are real
+    bounds.
     """
     expected = check_type(file_type)
     with path.open("rb") as file:
@@ -76,7 +80,7 @@ def check_content(path: Path, file_type: str, limits: ArchiveLimits) -> None:
 
 
 def _ole_rejection(data: bytes, file_type: str) -> Exception:
-    """Word wraps encrypted documents in the same container as the old binary formats."""
+    """Return the rejection of an OLE container, which holds encrypted documents as well as the old binary formats."""
     if _ENCRYPTED_STREAM in data:
         return rejected(Rejection.ENCRYPTED, "EncryptedPackage")
     return rejected(Rejection.OLD_OFFICE, "OLE container", modern=file_type)
@@ -108,10 +112,10 @@ def _check_archive(path: Path, file_type: str, folder: str, limits: ArchiveLimit
 
 
 def _check_entities(stream: IO[bytes], name: str) -> None:
-    """Raise DocumentRejected where an XML part declares a document type, in any encoding of ASCII characters."""
+    """Raise `DocumentRejected` when an XML part declares a document type, in any encoding of ASCII characters."""
     first = True
     for block in _overlapping_blocks(stream):
-        # Without NULs the ASCII characters of UTF-16 and UTF-32 read as ASCII.
+        # Without their NUL bytes, the ASCII characters of UTF-16 and UTF-32 read as ASCII.
         plain = block.replace(b"\0", b"")
         if first:
             if block.startswith(_EBCDIC_XML):
@@ -130,7 +134,7 @@ def _check_entities(stream: IO[bytes], name: str) -> None:
 
 
 def _overlapping_blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Blocks of a stream, each with the end of the one before it, so that a match across two is seen."""
+    """Yield the blocks of a stream, each preceded by the end of the last one, so that no match across two is missed."""
     tail = b""
     while block := stream.read(_READ_BYTES):
         yield tail + block

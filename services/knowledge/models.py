@@ -1,4 +1,4 @@
-"""What knowledge services pass around: parsed sections, chunks, documents and outcomes."""
+"""The data types of the knowledge services: parsed sections, chunks, documents and results."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,12 +8,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A run of text of one document with one place in it.
+    """A run of text at one place in a document.
 
-    `page` counts from 1 and means a PDF page, a slide or a sheet; None where the format has none. `heading` is the
-    path of headings from the top. `table` marks text that is rows of a table, one a line; `header` is then its first
-    row, repeated in every chunk that the table is cut into. `complete` marks text that says all by itself, however
-    short: a question with its answer.
+    `page` counts from 1 and is a PDF page, a slide or a sheet; None if the format has none. `heading` is the path of
+    headings from the top. `table` marks text that consists of table rows, one per line; `header` is then the first row,
+    repeated in every chunk of the table. `complete` marks text that stands on its own, however short, such as a
+    question with its answer.
     """
 
     text: str
@@ -28,7 +28,7 @@ class Section:
 class Omissions:
     """What a loader leaves out of a file while it yields the sections.
 
-    `hidden_text` is set when the file has text that a person who opens it does not see.
+    `hidden_text` is set when the file contains text that a person who opens it does not see.
     """
 
     hidden_text: bool = False
@@ -46,7 +46,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """The chunks of one file, and whether text that a person does not see was left out."""
+    """The chunks of one file, and whether text was left out that a person does not see."""
 
     chunks: list[Chunk]
     hidden_text: bool = False
@@ -54,9 +54,9 @@ class Passages:
 
 @dataclass(frozen=True, slots=True)
 class IncomingFile:
-    """A file on our disk that wants to enter a knowledge base. `path` is handed over: it is moved or removed.
+    """A local file to be added to a knowledge base. `path` is handed over: the file is moved or removed.
 
-    `name` is what its sender called it and is never used as a path. `group_id` is None for a private file.
+    `name` is the sender's name for the file and is never used as a path. `group_id` is None for a private file.
     """
 
     collection: str
@@ -69,7 +69,7 @@ class IncomingFile:
 
 
 class IngestStatus(StrEnum):
-    """How taking in a file ended."""
+    """The status of an ingested file."""
 
     INDEXED = "indexed"
     UPDATED = "updated"
@@ -82,11 +82,11 @@ class IngestStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """The outcome for one file.
+    """The result for one file.
 
     `name`, `number` and `version` are those of the document that now holds the content. `reason` is a Chinese sentence
-    for REJECTED and DEFERRED; a DEFERRED document goes on by itself, see `KnowledgeService.outcome`. `seconds` runs
-    from the file's arrival. `hidden_text` says that text which a person does not see was left out.
+    for REJECTED and DEFERRED; a DEFERRED document continues by itself, see `KnowledgeService.outcome`. `seconds` counts
+    from the file's arrival. `hidden_text` is set when text was left out that a person does not see.
     """
 
     status: IngestStatus
@@ -102,7 +102,7 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A document being built: chunks done of all; `total` is 0 while it is still being read."""
+    """The progress of a build in chunks; `total` is 0 while the file is still being read."""
 
     collection: str
     name: str
@@ -112,7 +112,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A document as lists show it. `ready` is False while its first build is under way."""
+    """A document as shown in lists. `ready` is False during its first build."""
 
     number: int
     name: str
@@ -126,10 +126,10 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeStatus:
-    """The state of one knowledge base. Sizes in bytes.
+    """The state of one knowledge base. Sizes are in bytes.
 
-    `indexed_chunks` and `indexed_vectors` are counted in the index itself, None where it could not be asked; `stale`
-    counts documents that a change of embedding model left without vectors.
+    `indexed_chunks` and `indexed_vectors` are counted in the index itself, None if it is not available. `stale` counts
+    documents that lost their vectors through a change of the embedding model.
     """
 
     documents: int

@@ -1,8 +1,8 @@
-"""The parse subprocess: reads a request from stdin, limits itself, loads one file, writes JSON lines.
+"""The parse subprocess: read a request from stdin, limit itself, load one file and write JSON lines.
 
-Every line is a list whose first item names it: `section` [page, heading, table], then its `text` pieces and `header`
-pieces; or `chunk` [ordinal, text, page, heading]; at last `end` [number of sections or chunks, whether hidden text was
-left out] or `rejected` [user message, detail]. A missing last line means that the process died.
+Every line is a list whose first item is its kind: `section` [page, heading, table], followed by the section's `text`
+pieces and `header` pieces; or `chunk` [ordinal, text, page, heading]. The last line is `end` [number of sections or
+chunks, whether hidden text was left out] or `rejected` [user message, detail]. If it is missing, the process died.
 """
 
 import json
@@ -24,7 +24,7 @@ from services.knowledge.rejections import Rejection, rejected
 from services.knowledge.splitter import split
 
 _NICENESS = 10
-# Small lines keep the reader's event loop responsive: it decodes one at a time.
+# Short lines keep the reader's event loop responsive, which decodes one at a time.
 _PIECE_CHARS = 32_768
 _DETAIL_CHARS = 2_000
 # XML_ERR_NO_MEMORY of libxml2 and XML_ERROR_NO_MEMORY of expat.
@@ -33,7 +33,7 @@ _NO_MEMORY_CODES = {"lxml.etree": 2, "xml.etree.ElementTree": 1}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the parent asks for; field names and units are those of ParseLimits. `chunk_chars` 0 means sections."""
+    """The parent's request. Field names and units are those of `ParseLimits`; `chunk_chars` 0 asks for sections."""
 
     path: str
     file_type: str
@@ -48,8 +48,8 @@ class Request:
 
 
 def main() -> None:
-    """Serve one request and leave."""
-    # What libraries print must not mix with the results, so stdout becomes stderr for everyone else.
+    """Serve one request and exit."""
+    # Output printed by libraries must not mix with the results, so everything else written to stdout goes to stderr.
     with os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", newline="\n") as results:
         os.dup2(2, 1)
         request = Request(**json.loads(sys.stdin.buffer.readline()))
@@ -64,21 +64,24 @@ def _line(values: list[object]) -> str:
 
 
 def _end_with_parent() -> None:
-    """The parent never writes again, so the pipe ends only when the parent is gone."""
-    # Unbuffered: a lock of sys.stdin held here would break the interpreter's shutdown.
+    """Exit when the pipe ends: the parent never writes again, so the end means that it is gone."""
+    # Read unbuffered: holding the lock of sys.stdin here would break the interpreter's shutdown.
     os.read(0, 1)
     os._exit(1)
 
 
 def _limit(request: Request) -> None:
-    """Lower priority, bound memory and CPU time. Windows has none of these; the parent's wall clock remains."""
+    """Lower the priority and limit memory and CPU time.
+
+    Windows has none of these; only the parent's wall clock limit applies there.
+    """
     if sys.platform == "win32":
         return
     import resource  # noqa: PLC0415  # POSIX only
 
     os.nice(_NICENESS)
     with suppress(OSError):
-        # If the machine runs out of memory, Linux should end this process and not the bot.
+        # If the machine runs out of memory, Linux should kill this process and not the bot.
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     for kind, wanted in (
         (resource.RLIMIT_AS, request.memory_bytes),
@@ -93,7 +96,7 @@ def _limit(request: Request) -> None:
 
 
 def _serve(request: Request, results: TextIO) -> list[object]:
-    """Write the sections or chunks; returns the last line."""
+    """Write the sections or chunks and return the last line."""
     try:
         write = _write_chunks if request.chunk_chars else _write_sections
         omissions = Omissions()
@@ -106,18 +109,18 @@ def _serve(request: Request, results: TextIO) -> list[object]:
         if not _is_out_of_memory(error):
             damage = rejected(Rejection.CORRUPT, traceback.format_exc()[-_DETAIL_CHARS:])
             return ["rejected", damage.user_message, damage.detail]
-    # Out of the handlers, where the traceback has let go of the memory.
+    # Outside the handlers, because only there the traceback no longer holds the memory.
     exhausted = rejected(Rejection.OUT_OF_MEMORY)
     return ["rejected", exhausted.user_message, exhausted.detail]
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """XML parsers report exhausted memory as a syntax error with a code of its own."""
+    """Return whether memory is exhausted, which XML parsers report as a syntax error with a special code."""
     return getattr(error, "code", None) == _NO_MEMORY_CODES.get(type(error).__module__, -1)
 
 
 def _sections(request: Request, omissions: Omissions) -> Iterator[Section]:
-    """Clean sections with text, in order, up to the limit on characters."""
+    """Yield the cleaned sections that have text, in order; reject the file if they exceed the limit on characters."""
     path = Path(request.path)
     archive = ArchiveLimits(request.archive_bytes, request.archive_ratio, request.archive_entries)
     check_content(path, request.file_type, archive)

@@ -1,4 +1,4 @@
-"""Parsing in a subprocess: no file can stall, crash or exhaust the bot."""
+"""Parse files in a subprocess, so that no file can block, crash or exhaust the bot."""
 
 import asyncio
 import json
@@ -22,18 +22,18 @@ from services.knowledge.splitter import check_sizes
 _ROOT = Path(__file__).resolve().parents[2]
 _READ_BYTES = 1 << 16
 _LOG_BYTES = 4_096
-# The child reads hostile files: it gets what Python needs to start, and none of the bot's keys.
+# The child reads hostile files: it gets only what Python needs to start, and none of the bot's API keys.
 _INHERITED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LANG", "LC_ALL")
 
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """What parsing one file may cost.
+    """Limits for parsing one file.
 
-    `timeout_s` is wall clock time, `cpu_s` processor time, `memory_bytes` address space of the subprocess,
-    `output_chars` the text of the whole document. Of zip-based files `archive_bytes` bounds the uncompressed size,
-    `archive_ratio` that size over the file's, `archive_entries` the number of parts. On Windows `cpu_s` and
-    `memory_bytes` have no effect, on macOS `memory_bytes` has none.
+    `timeout_s` is wall clock time, `cpu_s` processor time, `memory_bytes` the address space of the subprocess, and
+    `output_chars` the text of the whole document. For zip-based files, `archive_bytes` limits the uncompressed size,
+    `archive_ratio` the ratio of that size to the file's, and `archive_entries` the number of parts. `cpu_s` has no
+    effect on Windows; `memory_bytes` has none on Windows and macOS.
     """
 
     timeout_s: float = 120.0
@@ -46,9 +46,9 @@ class ParseLimits:
 
 
 async def parse(path: Path, file_type: str, limits: ParseLimits) -> list[Section]:
-    """The sections of a file, whose text is clean; `file_type` is its extension, lower case without dot.
+    """Return the sections of a file, with cleaned text; `file_type` is its extension, in lower case and without dot.
 
-    Raises DocumentRejected for every file that cannot be read, with the reason as a sentence.
+    Raise `DocumentRejected` for every file that cannot be read, with the reason as a sentence.
     """
     parts: list[tuple[Section, dict[str, list[str]]]] = []
 
@@ -87,9 +87,9 @@ def _request(path: Path, file_type: str, limits: ParseLimits, chunk_chars: int =
 
 
 async def _run(request: Request, limits: ParseLimits, receive: Callable[..., None]) -> list[Any]:
-    """Run the subprocess and hand each result line to `receive`; it is gone when this returns or raises.
+    """Run the subprocess, pass each result line to `receive`, and return the values of the `end` line.
 
-    Returns the values of the `end` line.
+    The subprocess is gone when this returns or raises.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -100,14 +100,14 @@ async def _run(request: Request, limits: ParseLimits, receive: Callable[..., Non
         stderr=PIPE,
         cwd=_ROOT,
         env={name: os.environ[name] for name in _INHERITED if name in os.environ} | {"PYTHONUTF8": "1"},
-        # A process group of its own, so that what a library starts dies with it.
+        # A separate process group, so that processes started by a library die with it.
         start_new_session=True,
     )
     assert process.stdin and process.stdout and process.stderr  # noqa: S101  # all three are pipes
     log = asyncio.create_task(_tail(process.stderr))
     try:
         async with asyncio.timeout(limits.timeout_s):
-            # Stays open: its end tells the child that this process is gone.
+            # The pipe stays open: its end tells the child that this process is gone.
             process.stdin.write(json.dumps(asdict(request)).encode() + b"\n")
             outcome = await _read(process.stdout, 16 * limits.output_chars + (1 << 20), limits, receive)
             await log
@@ -126,7 +126,7 @@ async def _run(request: Request, limits: ParseLimits, receive: Callable[..., Non
 async def _read(
     stdout: asyncio.StreamReader, most_bytes: int, limits: ParseLimits, receive: Callable[..., None]
 ) -> list[Any]:
-    """Hand over result lines until the pipe ends; returns the last line, or [] where it never came."""
+    """Pass on result lines until the pipe ends, and return the last line, or [] if it never came."""
     outcome: list[Any] = []
     rest, total = b"", 0
     while block := await stdout.read(_READ_BYTES):
@@ -144,7 +144,7 @@ async def _read(
 
 
 async def _tail(stderr: asyncio.StreamReader) -> str:
-    """The end of what the child logged; all of it is read, so that it never blocks on the pipe."""
+    """Return the end of the child's log; read all of it, so that the child never blocks on the pipe."""
     tail = b""
     while block := await stderr.read(_READ_BYTES):
         tail = (tail + block)[-_LOG_BYTES:]
@@ -152,14 +152,14 @@ async def _tail(stderr: asyncio.StreamReader) -> str:
 
 
 async def _end(process: Process, stdout: asyncio.StreamReader, log: "asyncio.Task[str]") -> None:
-    """Kill what still runs, and wait for it."""
+    """Kill the process group if the child still runs, and wait for the child."""
     if process.returncode is None:
         if sys.platform == "win32":
             process.kill()
         else:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    # asyncio reports the exit only when the pipes have been read to their end.
+    # asyncio reports the exit only after the pipes have been read to their end.
     while await stdout.read(_READ_BYTES):
         pass
     await asyncio.wait([log])
@@ -167,11 +167,11 @@ async def _end(process: Process, stdout: asyncio.StreamReader, log: "asyncio.Tas
 
 
 def _death(returncode: int | None, log: str, limits: ParseLimits) -> DocumentRejected:
-    """The reason for a child that ended without a last line."""
+    """Return the rejection for a child that ended without a last line."""
     detail = f"exit {returncode}: {log}"
     if sys.platform != "win32" and returncode == -signal.SIGXCPU:
         return rejected(Rejection.TIMEOUT, detail, limit=limits.cpu_s)
-    # Nobody here has killed it, so the system did, for memory.
+    # This process did not kill it, so the system did, for lack of memory.
     if (sys.platform != "win32" and returncode == -signal.SIGKILL) or "MemoryError" in log:
         return rejected(Rejection.OUT_OF_MEMORY, detail)
     return rejected(Rejection.CRASHED, detail)

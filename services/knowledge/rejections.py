@@ -1,4 +1,4 @@
-"""Why a file cannot be read: one sentence for each reason."""
+"""The reasons why a file cannot be read, and a sentence for each."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from services.errors import DocumentRejected
 
 
 class Rejection(StrEnum):
-    """A reason for not taking a file in."""
+    """A reason to reject a file."""
 
     EMPTY = "empty"
     UNSUPPORTED = "unsupported"
@@ -47,5 +47,5 @@ MESSAGES: dict[Rejection, str] = {
 
 
 def rejected(reason: Rejection, detail: str = "", **values: object) -> DocumentRejected:
-    """The exception for a reason; `values` fill the placeholders of its sentence, `detail` goes to the log."""
+    """Return the exception for a reason; `values` fill the placeholders of its sentence, `detail` is for the log."""
     return DocumentRejected(MESSAGES[reason].format(**values), f"{reason}: {detail}" if detail else reason)

@@ -1,4 +1,4 @@
-"""Text to pieces that should not be cut: sentences, clauses of long sentences, blocks of code."""
+"""Split text into pieces that should stay whole: sentences, clauses of long sentences, and blocks of code."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class Boundary(IntEnum):
-    """What a piece begins with; a cut at a higher one hurts less."""
+    """The kind of boundary before a piece; a cut at a higher one does less harm."""
 
     FRAGMENT = 0
     SENTENCE = 1
@@ -18,19 +18,19 @@ class Boundary(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A text without space around it. `gap` is what stands between it and the piece before: "", " " or newlines."""
+    """A text without surrounding space. `gap` separates it from the piece before: "", " " or newlines and indent."""
 
     text: str
     gap: str
     boundary: Boundary
 
 
-# Straight quotes and dashes are in neither: they open as often as they close.
+# Straight quotes and dashes are in neither set: they open as often as they close.
 CLOSING = frozenset("。！？；：，、…．」』”’）】》〉〕〗］｝〙〛»›)]}%‰℃")
 _ASCII_STOPS = frozenset(".,;:!?")
 _OPENING = frozenset("「『“‘（【《〈〔〖［｛([{«‹\u200d")
 _CLOSING_CLASS = "".join(re.escape(character) for character in sorted(CLOSING))
-# An ASCII mark at the start belongs to the text before only where it stands alone: not in .gitignore or ![image].
+# An ASCII mark at the start belongs to the preceding text only if it stands alone: not in .gitignore or ![image].
 _LEADING_CLOSING = re.compile(rf"(?:[{_CLOSING_CLASS}\s]|[.,;:!?](?=[.,;:!?]*(?:[{_CLOSING_CLASS}\s]|$)))+")
 _QUOTES = "[」』”’）】》〉〕〗］｝)\\]}»›'\"]"
 # An ASCII mark ends a sentence only before a space, the end, or Chinese: not in 3.14, a.md or ?page=2.
@@ -51,10 +51,10 @@ _SPACE = re.compile(r"\s+")
 
 
 def pieces_of(text: str, limit: int) -> list[Piece]:
-    """The pieces of a text, in order, none longer than `limit`; together they hold every character but space.
+    """Return the pieces of a text in order, none longer than `limit`; together they hold every character but space.
 
-    A piece begins with closing punctuation only where the text does, or after `limit` such characters. Takes time
-    linear in the text.
+    A piece begins with closing punctuation only if the text does, or after `limit` such characters. The time is linear
+    in the length of the text.
     """
     pieces: list[Piece] = []
     for block, gap, is_code in _blocks(text):
@@ -65,14 +65,14 @@ def pieces_of(text: str, limit: int) -> list[Piece]:
         elif len(block) <= limit:
             pieces.append(Piece(block, gap, boundary))
         else:
-            # A line of code is no sentence; its marks mean other things.
+            # Punctuation in code does not end sentences, so code is cut by lines.
             for line, line_gap in _lines_with_gaps(block):
                 _append(pieces, Piece(line, line_gap, Boundary.LINE), limit)
     return pieces
 
 
 def _append(pieces: list[Piece], piece: Piece, limit: int) -> None:
-    """Add a piece; closing punctuation at its start goes to the piece before, and it is cut where too long."""
+    """Add a piece, move closing punctuation at its start to the piece before, and cut it if it is too long."""
     leading = _LEADING_CLOSING.match(piece.text)
     if leading and pieces:
         before = pieces.pop()
@@ -102,7 +102,7 @@ def _extend(pieces: list[Piece], piece: Piece, limit: int) -> None:
 
 
 def cut_place(text: str, start: int, limit: int) -> int:
-    """Where to cut a text that is too long: after a clause or word in the second half of the limit, else hard."""
+    """Return where to cut an overlong text: after a clause or word in the second half of the limit, else hard."""
     end = start + limit
     if end >= len(text):
         return len(text)
@@ -126,12 +126,12 @@ def _may_cut(text: str, place: int) -> bool:
 
 
 def _next(text: str, place: int) -> str:
-    """The first character from a place on that is no space; spaces never follow each other here."""
+    """Return the first non-space character at or after a position; there are no consecutive spaces here."""
     return text[place + 1 : place + 2] or " " if text[place] == " " else text[place]
 
 
 def _is_sticky(character: str) -> bool:
-    """Whether a character belongs to the one before: closing punctuation, accents, emoji parts."""
+    """Return whether a character belongs to the one before it: closing punctuation, accents, parts of emoji."""
     return (
         character in CLOSING
         or character in _ASCII_STOPS
@@ -141,7 +141,7 @@ def _is_sticky(character: str) -> bool:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Lines that are not blank, and fenced code whole: (text, gap before it, whether code)."""
+    """Yield each non-blank line and each whole block of fenced code as (text, gap before it, whether it is code)."""
     lines = list(_lines_with_gaps(text))
     closing = _fence_ends([line for line, _ in lines])
     index = 0
@@ -156,7 +156,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _lines_with_gaps(text: str) -> Iterator[tuple[str, str]]:
-    """Each line that is not blank, without space around it, and the gap before it: one or two newlines and indent."""
+    """Yield each non-blank line without surrounding space, and the gap before it: one or two newlines and indent."""
     newlines = "\n"
     for raw in text.split("\n"):
         line = raw.strip()
@@ -169,7 +169,7 @@ def _lines_with_gaps(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _fence_ends(lines: list[str]) -> dict[int, int]:
-    """Index of each opening fence line to that of its closing line; fences that never close are left out."""
+    """Map the index of each opening fence line to that of its closing line; leave out fences that never close."""
     ends: dict[int, int] = {}
     start, mark = -1, ""
     for index, line in enumerate(lines):
@@ -190,7 +190,7 @@ def _sentences(line: str, gap: str, boundary: Boundary) -> Iterator[Piece]:
         end = match.end()
         if match[0][0] == "." and _is_abbreviation(line, start, match.start()):
             continue
-        # A straight quote closes only if one is open; else it opens the next sentence.
+        # A straight quote closes only if one is open; otherwise it opens the next sentence.
         if match[1].endswith(('"', "'")) and line.count(match[1][-1], start, end) % 2:
             end -= 1
         if end <= start:
@@ -206,7 +206,7 @@ def _sentences(line: str, gap: str, boundary: Boundary) -> Iterator[Piece]:
 
 
 def _is_abbreviation(line: str, start: int, dot: int) -> bool:
-    """Whether a period belongs to a word (e.g., Fig.) or to the number of a list item at the start of the line."""
+    """Return whether a period belongs to an abbreviation (e.g., Fig.) or to a list number at the start of the line."""
     before = line[max(start, dot - _LOOK_BACK) : dot]
     is_number = dot - start <= _LOOK_BACK and _LIST_NUMBER.fullmatch(before.strip()) is not None
     return is_number or _ABBREVIATION.search(before) is not None

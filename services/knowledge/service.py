@@ -1,4 +1,4 @@
-"""A group's knowledge base, as the rest of the product sees it: take in, list, show, delete, rebuild."""
+"""The interface to the knowledge bases: ingest, list, show, delete and rebuild documents."""
 
 import asyncio
 import logging
@@ -33,12 +33,12 @@ from services.text.cleaning import clean
 
 log = logging.getLogger(__name__)
 
-# By bytes. A build holds all chunks of its document in memory, about 100 MB of them for the largest file.
+# Sizes are bytes. A build holds all chunks of its document in memory, about 100 MB for the largest file.
 _BUILDS = Places(total=6, of_chat=4, large=3, large_of_chat=2, small=1 << 20)
 _DOWNLOADS = Places(total=6, of_chat=2, large=4, large_of_chat=2, small=1 << 20)
 _MAKE_ROOM = "请管理员发 /kb list 看有哪些文件，用 /kb delete 删掉不用的再发。"
 _TELL_OPERATOR = "要重新入库，把文件放进数据目录的 import/知识库名 再发 /kb load。"
-# Seconds between attempts while the embedding service or the index is down: soon at first, then every minute.
+# Seconds between attempts while the embedding service or the index is down: short at first, then every minute.
 _RETRY_AFTER_S = (5.0, 15.0, 60.0)
 _MAX_NAME_CHARS = 120
 _OUT_OF_RESOURCES = "机器人的磁盘或内存不够用，请管理员查看日志。"
@@ -54,9 +54,9 @@ class DocumentView:
 
 @dataclass(slots=True)
 class _Build:
-    """A build under way. `trouble` is set with the reason while a failed service is waited for.
+    """A running build. `trouble` is set, and `reason` filled, while the build waits for a failed service.
 
-    `planned` counts the chunks of a new document from when they are admitted until they are visible.
+    `planned` counts the chunks of a new document from their admission until they are visible.
     """
 
     task: asyncio.Task[IngestResult]
@@ -67,7 +67,7 @@ class _Build:
 
 
 class KnowledgeService:
-    """All knowledge bases. Open it with `resume()`, which goes on with whatever a stopped process left unfinished."""
+    """All knowledge bases. Open it with `resume()`, which continues the work that a stopped process left unfinished."""
 
     def __init__(
         self,
@@ -88,16 +88,16 @@ class KnowledgeService:
         self._places = Gate(_BUILDS)
         self._downloads = Gate(_DOWNLOADS)
         self._admitting = asyncio.Lock()
-        # Documents whose chunks are lost and whose originals cannot be read: trying again would not help.
+        # Documents whose chunks are lost and whose originals cannot be read: another attempt would not help.
         self._beyond_repair: set[int] = set()
         self._builds: dict[int, _Build] = {}
         self._purging = asyncio.Lock()
         self._background: set[asyncio.Task[None]] = set()
 
-    # -- life ---------------------------------------------------------------------------------------------------------
+    # -- start and stop -----------------------------------------------------------------------------------------------
 
     async def resume(self) -> None:
-        """Go on with interrupted builds and removals; set aside originals that no record knows."""
+        """Continue interrupted builds and removals, and set aside originals that have no record."""
         await self._files.open()
         await self._reconcile_originals()
         for document in await self._records.unfinished():
@@ -105,22 +105,22 @@ class KnowledgeService:
         self._run_later(self._inspect_all())
 
     async def close(self) -> None:
-        """Stop building; what is unfinished goes on at the next start. Whoever waits for a build is cancelled."""
+        """Stop all builds, which continue at the next start, and cancel the callers that wait for them."""
         self._closing = True
         tasks: list[asyncio.Task[Any]] = [*(build.task for build in self._builds.values()), *self._background]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    # -- taking in ----------------------------------------------------------------------------------------------------
+    # -- ingestion ----------------------------------------------------------------------------------------------------
 
     @property
     def max_bytes(self) -> int:
-        """The largest file that is taken in."""
+        """The size limit of a file, in bytes."""
         return self._rules.max_file_mb << 20
 
     def refusal(self, name: str, size: int) -> str:
-        """Why a file of this name and size (bytes) need not even be downloaded; empty when it may come."""
+        """Return why a file of this name and size (bytes) is not worth downloading, or "" if it is acceptable."""
         file_type = _file_type(name)
         if file_type not in self._rules.file_types:
             if file_type in OLD_OFFICE:
@@ -134,21 +134,21 @@ class KnowledgeService:
 
     @property
     def building_count(self) -> int:
-        """Documents being built or waiting for it."""
+        """The number of documents that are being built or waiting for it."""
         return len(self._builds)
 
     @property
     def min_bytes_per_s(self) -> int:
-        """The slowest that a download may be; 0 for any speed."""
+        """The minimum speed of a download; 0 accepts any speed."""
         return self._rules.min_download_kbps * 1000
 
     @asynccontextmanager
     async def receiving(
         self, collection: str, name: str, size: int, group_id: int | None, user_id: int
     ) -> AsyncGenerator[None]:
-        """Wait for a turn to download a file of `size` bytes (0 where unknown), and hold it while the block runs.
+        """Wait for a place to download a file of `size` bytes (0 if unknown), and hold it while the block runs.
 
-        Raises `DocumentRejected` when the knowledge base has no room for the file, `StorageError` when the disk has
+        Raise `DocumentRejected` when the knowledge base has no room for the file, and `StorageError` when the disk has
         none.
         """
         if limit := self._rules.max_total_mb << 20:
@@ -160,14 +160,14 @@ class KnowledgeService:
             yield
 
     def new_incoming(self) -> Path:
-        """Where to put a file before `ingest` takes it over."""
+        """Return a path at which to put a file before handing it to `ingest`."""
         return self._files.new_incoming()
 
     async def ingest(self, file: IncomingFile) -> IngestResult:
-        """Take in one file and wait until it can be found, or until it is clear that it cannot or not now.
+        """Ingest one file, and wait until it is searchable, rejected or deferred.
 
-        Whatever happens, `file.path` is gone afterwards. A cancelled call leaves the build running.
-        Raises `StorageError` or `RecordsError` when the file could not even be kept.
+        `file.path` is gone afterwards in every case. Cancelling the call leaves the build running. Raise `StorageError`
+        or `RecordsError` when the file could not even be stored.
         """
         name = clean_name(file.name)
         try:
@@ -198,7 +198,7 @@ class KnowledgeService:
     async def add_text(
         self, collection: str, title: str, text: str, group_id: int | None, user_id: int
     ) -> IngestResult:
-        """Take in a text typed by hand under a title (the specification's upload_by_str)."""
+        """Ingest a typed text under a title (the specification's upload_by_str)."""
         await self._files.check_space(len(text.encode("utf-8", "ignore")))
         path = await self._files.write_text(text)
         name = clean_name(title)
@@ -208,7 +208,7 @@ class KnowledgeService:
     async def load_directory(
         self, collection: str, directory: Path, group_id: int | None, user_id: int
     ) -> AsyncIterator[IngestResult]:
-        """Take in every file below a directory of this machine, by name (the specification's load_document)."""
+        """Ingest every file below a local directory, ordered by name (the specification's load_document)."""
         paths = await asyncio.to_thread(lambda: sorted(path for path in directory.rglob("*") if path.is_file()))
         for path in paths:
             if reason := self.refusal(path.name, (await asyncio.to_thread(path.stat)).st_size):
@@ -224,7 +224,7 @@ class KnowledgeService:
             yield result
 
     async def outcome(self, document_id: int) -> IngestResult | None:
-        """The final outcome for a registered document, awaited if still under way; None when it is gone."""
+        """Wait for the build of a registered document and return the final result; None if the document is gone."""
         document = await self._records.get(document_id)
         if document is None:
             return None
@@ -234,10 +234,10 @@ class KnowledgeService:
         await asyncio.wait({build.task})
         return await self._ended(build.task, document)
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------------------------------------------
 
     async def status(self, collection: str) -> KnowledgeStatus:
-        """Sums, work under way, and what the index itself counts."""
+        """Return totals, running work, and the counts of the index itself."""
         embedding = self._building.embedding
         totals = await self._records.totals(collection, embedding.fingerprint)
         try:
@@ -258,18 +258,18 @@ class KnowledgeService:
         )
 
     def progress(self, collection: str) -> tuple[Progress, ...]:
-        """The documents of one knowledge base that are being built or wait for it, by name."""
+        """Return the documents of a knowledge base that are being built or waiting for it, ordered by name."""
         found = [build.progress for build in self._builds.values() if build.progress.collection == collection]
         return tuple(sorted(found, key=lambda progress: progress.name))
 
     async def documents(self, collection: str, page: int, page_size: int) -> tuple[list[DocumentEntry], int]:
-        """One page of the list, counted from 1, and the number of documents in all."""
+        """Return one page of the list of documents, and their total number; pages count from 1."""
         totals = await self._records.totals(collection, self._building.embedding.fingerprint)
         rows = await self._records.page(collection, (page - 1) * page_size, page_size)
         return [_entry(row) for row in rows], totals.documents + totals.pending
 
     async def show(self, collection: str, number: int, passages: int = 3) -> DocumentView | None:
-        """One document and how it begins; None when there is no such number."""
+        """Return one document with its first passages; None if there is no such number."""
         rows = await self._records.by_number(collection, number)
         if not rows:
             return None
@@ -279,10 +279,10 @@ class KnowledgeService:
             chunks = await self._index.chunks(collection, ready.build_id, 0, passages)
         return DocumentView(_entry(ready or rows[0]), tuple(chunk.text for chunk in chunks))
 
-    # -- changing -----------------------------------------------------------------------------------------------------
+    # -- changes ------------------------------------------------------------------------------------------------------
 
     async def delete(self, collection: str, number: int) -> DocumentEntry | None:
-        """Delete a document with all its versions: out of sight at once, off the disk right after."""
+        """Delete a document with all its versions; it is hidden at once and removed from disk right after."""
         rows = await self._records.by_number(collection, number)
         if not rows:
             return None
@@ -292,7 +292,7 @@ class KnowledgeService:
         return _entry(rows[0])
 
     async def clear(self, collection: str, at_most: int) -> int:
-        """Delete every document of a collection and return how many there are; of more than `at_most`, delete none."""
+        """Delete every document of a collection, or none if there are more than `at_most`, and return their number."""
         rows = await self._records.clear(collection, at_most)
         if len(rows) > at_most:
             return len(rows)
@@ -301,9 +301,9 @@ class KnowledgeService:
         return len(rows)
 
     async def reindex(self, collection: str) -> int:
-        """Rebuild every document from its original, in the background; each stays to be found by its old build.
+        """Rebuild every document from its original in the background; until then its old build stays searchable.
 
-        A document that is being rebuilt already is not begun again. Return the number of documents.
+        A rebuild that is already running is not started again. Return the number of documents.
         """
         for row in await self._records.ask_rebuild(collection):
             self._start_build(row)
@@ -312,7 +312,7 @@ class KnowledgeService:
     async def mend(self, collection: str) -> IndexGap | None:
         """Compare the index with the records, and rebuild in the background what the index has lost.
 
-        None when nothing is lost. Raises `SearchIndexError`.
+        Return None when nothing is lost. Raise `SearchIndexError` when the index does not answer.
         """
         space = self._building.embedding.fingerprint
         rows = await self._records.ready(collection)
@@ -327,7 +327,7 @@ class KnowledgeService:
         lost = without_words | without_vectors
         if not lost:
             return None
-        # A document that was rebuilt since the rows were read has another build by now and is whole.
+        # A document that was rebuilt since the rows were read has a different build now and is complete.
         current = {row.id: row.build_id for row in await self._records.ready(collection)}
         lost = {row.id for row in rows if row.id in lost and current.get(row.id) == row.build_id}
         if not lost:
@@ -345,7 +345,7 @@ class KnowledgeService:
         )
 
     async def purge(self) -> None:
-        """Remove retired chunks and originals. What fails now is tried again after the next change or start."""
+        """Remove retired chunks and originals; retry failed removals after the next change or start."""
         async with self._purging:
             for row in await self._records.retired():
                 try:
@@ -358,16 +358,16 @@ class KnowledgeService:
                     continue
                 await self._records.forget_retired(row.id)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     async def _reconcile_originals(self) -> None:
-        """Make the originals those that the records know, without deleting any."""
+        """Make the stored originals match the records, without deleting any."""
         known = await self._records.stored_names()
         try:
             returned = await self._files.take_back(known)
             aside = await self._files.set_aside(known)
         except OSError:
-            # Originals that no record knows do no harm where they are.
+            # Originals without a record do no harm where they are.
             log.exception("originals that no record knows could not be moved")
             return
         if returned:
@@ -388,10 +388,10 @@ class KnowledgeService:
             log.warning("%s 个原文件不在记录里，已移到 %s，没有删除。%s", len(aside), aside[0].parent, _TELL_OPERATOR)
 
     async def _inspect_all(self) -> None:
-        """Finish removals, then look in every knowledge base for what the index has lost or has too much of.
+        """Finish removals, then look in every knowledge base for builds that the index has lost or should not have.
 
-        Only the words are counted: counting vectors would open every collection. Those are counted when a collection is
-        first searched.
+        Only the word index is counted, because counting vectors would open every collection. Vectors are counted when a
+        collection is first searched.
         """
         await self.purge()
         space = self._building.embedding.fingerprint
@@ -411,7 +411,7 @@ class KnowledgeService:
         await self.purge()
 
     async def _register(self, file: IncomingFile, name: str) -> tuple[DocumentRecord, bool] | IngestResult:
-        """The document that a file became or already was, and whether it is new; or why there is no room for it."""
+        """Return the new or existing document of a file and whether it is new, or the rejection if there is no room."""
         stored_name, content_hash, size = await self._files.keep(file.path, _file_type(name))
         new = NewDocument(
             collection=file.collection,
@@ -428,7 +428,7 @@ class KnowledgeService:
         try:
             registration = await self._records.register(new, self._rules.max_total_mb << 20)
         except ServiceError:
-            # Nothing was written. The sender's file is fetched again, so this copy would be nobody's.
+            # No record was written. The sender's file will be downloaded again, so nothing would refer to this copy.
             await self._files.remove(stored_name)
             raise
         if isinstance(registration, NoRoom):
@@ -446,9 +446,9 @@ class KnowledgeService:
         )
 
     async def _admit(self, document: DocumentRecord, count: int) -> None:
-        """Plan `count` chunks for a new document. Raises `DocumentRejected` when there is no room for them.
+        """Reserve `count` chunks for a new document. Raise `DocumentRejected` when there is no room for them.
 
-        A rebuild is always admitted: its document is there already.
+        A rebuild is always admitted, because its document is already there.
         """
         limit = self._rules.max_chunks
         if not limit or document.state == DocumentState.READY:
@@ -532,14 +532,17 @@ class KnowledgeService:
         if document.state == DocumentState.PENDING:
             await self._records.discard([document])
         else:
-            # A visible document that can no longer be read keeps its present build.
+            # A visible document that can no longer be read keeps its current build.
             self._beyond_repair.add(document.id)
             await self._records.set_target(document.id, "")
         await self.purge()
         return _result(IngestStatus.REJECTED, document, error.user_message)
 
     async def _ended(self, task: asyncio.Task[IngestResult], document: DocumentRecord) -> IngestResult:
-        """What became of a build. One that was cancelled was deleted, or is built anew, or waits for the next start."""
+        """Return the result of a build that ended.
+
+        The document of a cancelled build was deleted, is being rebuilt, or waits for the next start.
+        """
         if not task.cancelled():
             return task.result()
         if self._closing:
@@ -553,7 +556,7 @@ class KnowledgeService:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _drop_unused_spaces(self, collection: str) -> None:
-        """Forget the vectors of former embedding models once no document of the collection needs them."""
+        """Delete the vectors of former embedding models once no document of the collection needs them."""
         fingerprint = self._building.embedding.fingerprint
         if (await self._records.totals(collection, fingerprint)).stale:
             return
@@ -572,7 +575,7 @@ class KnowledgeService:
 
 
 def _gap(documents: int, words: int, vectors: int, beyond_repair: int) -> IndexGap:
-    """The sentence for what was lost, in numbers of documents."""
+    """Return the notice for a loss, given in numbers of documents."""
     if beyond_repair:
         notice = f"有 {beyond_repair} 个文件的索引丢了，原文件也读不出来，请管理员看 /kb list，重新发一次这些文件。"
     elif not words:
@@ -585,7 +588,10 @@ def _gap(documents: int, words: int, vectors: int, beyond_repair: int) -> IndexG
 
 
 def clean_name(name: str) -> str:
-    """A file name fit to be shown and compared: one line, NFC, no folders, no control or invisible characters."""
+    """Return a file name that is safe to show and compare: one line, NFC, without folders or invisible characters.
+
+    Control characters are removed too. A long name is cut to 120 characters and keeps its extension.
+    """
     text = clean(name).replace("\\", "/").rsplit("/", 1)[-1]
     text = "".join(" " if unicodedata.category(character)[0] in "CZ" else character for character in text)
     text = " ".join(text.split()) or "未命名"

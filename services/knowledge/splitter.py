@@ -1,4 +1,4 @@
-"""Sections to chunks: passages of bounded length that begin and end where the text does."""
+"""Split sections into chunks: passages of bounded length that begin and end at boundaries of the text."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -7,14 +7,14 @@ from services.knowledge.models import Chunk, Section
 from services.knowledge.sentences import Boundary, Piece, pieces_of
 
 MIN_CHUNK_CHARS = 20
-# A section shorter than this, a line or two, says too little to stand alone.
+# A section shorter than this, a line or two, is too short to stand alone.
 _FRAGMENT_CHARS = 40
-# A chunk rather ends at the paragraph before than in the middle of one, if it stays at least half full.
+# A chunk ends at the preceding paragraph rather than in the middle of one, if it stays at least half full.
 _LEAST_FILL = 0.5
 
 
 def check_sizes(chunk_chars: int, overlap_chars: int) -> None:
-    """Raise ValueError unless chunks have at least 20 characters and overlap by at most half of that."""
+    """Raise `ValueError` unless chunks have at least 20 characters and overlap by at most half of their size."""
     if chunk_chars < MIN_CHUNK_CHARS:
         raise ValueError(f"chunk_chars must be at least {MIN_CHUNK_CHARS}, not {chunk_chars}")
     if not 0 <= overlap_chars <= chunk_chars // 2:
@@ -22,17 +22,17 @@ def check_sizes(chunk_chars: int, overlap_chars: int) -> None:
 
 
 def split(sections: Iterable[Section], chunk_chars: int, overlap_chars: int) -> list[Chunk]:
-    """Chunks of at most `chunk_chars` characters, in the order of the text.
+    """Return chunks of at most `chunk_chars` characters, in the order of the text.
 
-    Chunks consist of whole sentences and end at a paragraph where that leaves them half full; longer sentences are cut
-    at commas, then between words, then anywhere. Consecutive chunks of a section share whole sentences of up to
-    `overlap_chars` characters. A fenced code block is kept whole if it fits. A table is cut between rows and every
-    chunk of it begins with the header, unless that takes more than half a chunk.
+    Chunks consist of whole sentences and end at a paragraph if that leaves them at least half full; a sentence that is
+    too long is cut at commas, then between words, then anywhere. Consecutive chunks of a section share whole sentences
+    of up to `overlap_chars` characters. A fenced code block is kept whole if it fits. A table is cut between rows, and
+    each of its chunks begins with the header, unless the header takes more than half a chunk.
 
-    A chunk holds text of one page and one heading path, except that a section shorter than a quarter of a chunk joins
-    its neighbour under the same top heading if both fit in one chunk. Such a chunk has the page of its first character
-    and the headings that all its sections share; the other heading titles stand as lines in its text. A section that
-    is complete in itself stays alone.
+    A chunk holds text of one page. Sections under the same heading of a page share a chunk if they fit in one; so do
+    sections under the same top heading when one of them is shorter than 40 characters. Such a chunk has the headings
+    that all its sections share; the other titles stand as lines in its text. A section that is complete in itself stays
+    alone.
     """
     check_sizes(chunk_chars, overlap_chars)
     chunks: list[Chunk] = []
@@ -44,7 +44,7 @@ def split(sections: Iterable[Section], chunk_chars: int, overlap_chars: int) -> 
 
 
 def _units(sections: Iterable[Section]) -> Iterator[Section]:
-    """Sections that hold text, those of the same place in one; tables stay alone."""
+    """Yield the sections that have text, joining those at the same place; tables stay separate."""
     pending: list[Section] = []
     for section in sections:
         if not section.text.strip() and not section.header.strip():
@@ -69,7 +69,7 @@ def _joined(sections: list[Section]) -> Section:
 
 
 def _groups(units: Iterable[Section], limit: int) -> Iterator[list[Section]]:
-    """Units that become one chunk together, and units that are cut on their own."""
+    """Yield groups of units that share one chunk, and single units that are cut on their own."""
     group: list[Section] = []
     size = 0
     for unit in units:
@@ -85,9 +85,9 @@ def _groups(units: Iterable[Section], limit: int) -> Iterator[list[Section]]:
 
 
 def _belongs(group: list[Section], size: int, unit: Section, limit: int) -> bool:
-    """Whether a unit joins the chunk before it: under the same heading of the same page, or as a mere fragment.
+    """Return whether a unit joins the preceding chunk: under the same heading of the same page, or as a fragment.
 
-    A chunk over two subjects is near to neither, and names one place for both.
+    The embedding of a chunk on two subjects is close to neither, and its citation names one place for both.
     """
     last = group[-1]
     if last.complete or unit.complete or last.page != unit.page or size + _length(unit) >= limit:
@@ -114,7 +114,7 @@ def _common_heading(group: list[Section]) -> tuple[str, ...]:
 
 
 def _merged(group: list[Section]) -> str:
-    """The text of a group, with the titles that not all of it shares as lines of their own."""
+    """Return the text of a group, with the titles that its units do not all share as separate lines."""
     shared = len(_common_heading(group))
     lines: list[str] = []
     previous: tuple[str, ...] = group[0].heading[:shared]
@@ -124,7 +124,8 @@ def _merged(group: list[Section]) -> str:
             same += 1
         titles = unit.heading[max(shared, same) :]
         body = _whole(unit)
-        # A heading without text below it comes as a section of its own title; one that a line begins with is there.
+        # The title may already be there: a heading without text becomes a section whose text is the title, and a line
+        # of text may begin with its heading.
         if titles and body.startswith(titles[-1]):
             titles = titles[:-1]
         lines += [*titles, body]
@@ -146,7 +147,7 @@ def _texts(group: list[Section], limit: int, overlap: int) -> Iterator[str]:
 
 
 def _table_texts(table: Section, limit: int) -> Iterator[str]:
-    """Whole rows under the header; a row that does not fit is cut like a sentence. Rows do not overlap."""
+    """Yield whole rows under the header, without overlap; a row that does not fit is cut like a sentence."""
     header, text = table.header.strip(), table.text
     if len(header) > limit // 2:
         header, text = "", f"{header}\n{text}"
@@ -164,7 +165,7 @@ def _row_pieces(row: str, room: int) -> list[Piece]:
 
 
 def _packed(pieces: list[Piece], limit: int, overlap: int) -> Iterator[str]:
-    """Texts of as many pieces as fit, each beginning with the last sentences of the one before."""
+    """Yield texts of as many pieces as fit, each beginning with the last sentences of the one before."""
     start = fresh = 0
     while fresh < len(pieces):
         end = fresh + 1
@@ -191,7 +192,7 @@ def _text(pieces: list[Piece], start: int, end: int) -> str:
 
 
 def _better_end(pieces: list[Piece], fresh: int, end: int, size: int, limit: int) -> int:
-    """The last end of a paragraph, else of a sentence, that leaves the chunk half full; else `end` as it is."""
+    """Return the last end of a paragraph, or else of a sentence, that leaves the chunk half full; or else `end`."""
     best, best_boundary = end, pieces[end].boundary
     place = end
     while place - 1 > fresh and best_boundary < Boundary.LINE:
@@ -205,7 +206,7 @@ def _better_end(pieces: list[Piece], fresh: int, end: int, size: int, limit: int
 
 
 def _overlap_start(pieces: list[Piece], start: int, fresh: int, limit: int, overlap: int) -> int:
-    """How far back the next chunk may begin: whole pieces within `overlap`, leaving room for the next new piece."""
+    """Return where the next chunk begins: whole pieces back within `overlap`, leaving room for the next new piece."""
     if fresh >= len(pieces):
         return fresh
     room = min(overlap, limit - len(pieces[fresh].text) - len(pieces[fresh].gap))

@@ -1,4 +1,4 @@
-"""Originals on disk: files under names of our own making, so that no sender's text becomes a path."""
+"""Store the original files on disk under generated names, so that no text of a sender becomes a path."""
 
 import asyncio
 import hashlib
@@ -13,19 +13,20 @@ from services.errors import StorageError
 from services.records.tables import now
 
 _BLOCK = 1 << 20
-# What stays free for the records and the index, which must be able to write while files are refused.
+# Disk space reserved for the records and the index, which must be able to write while files are refused.
 _RESERVE_BYTES = 200 << 20
 _RESERVE_SHARE = 0.02
 
 
 class FileStore:
-    """`<data>/files` holds originals of documents, `<data>/incoming` what is still arriving.
+    """The folders of original files.
 
-    `<data>/set-aside` holds originals that no record knew at a start. Nothing is ever deleted there.
+    `<data>/files` holds the originals of documents, and `<data>/incoming` the files that are still arriving.
+    `<data>/set-aside` holds originals that had no record at a start. Nothing is ever deleted there.
     """
 
     def __init__(self, data_dir: Path, *, reserve_bytes: int | None = None) -> None:
-        """`reserve_bytes` of the disk stay free; by default 200 MB, or 2 % of a disk where that is less."""
+        """Keep `reserve_bytes` of the disk free; by default 200 MB, or 2 % of the disk if that is less."""
         self._data_dir = data_dir
         self._files = data_dir / "files"
         self._incoming = data_dir / "incoming"
@@ -33,15 +34,15 @@ class FileStore:
         self._reserve_bytes = reserve_bytes
 
     async def open(self) -> None:
-        """Create the folders and remove what a killed process left half-received."""
+        """Create the folders and remove files that a killed process received only in part."""
         await asyncio.to_thread(self._prepare)
 
     def new_incoming(self) -> Path:
-        """A path for a file about to arrive."""
+        """Return a path for a file that is about to arrive."""
         return self._incoming / uuid.uuid4().hex
 
     def path(self, stored_name: str) -> Path:
-        """Where an original lies."""
+        """Return the path of an original."""
         return self._files / stored_name
 
     async def check_space(self, size: int) -> None:
@@ -57,40 +58,40 @@ class FileStore:
             )
 
     async def write_text(self, text: str) -> Path:
-        """A new incoming file with this text, in UTF-8. Raises `StorageError`."""
+        """Write a text in UTF-8 and return the path of the new incoming file. Raise `StorageError` when that fails."""
         path = self.new_incoming()
         await asyncio.to_thread(self._write_text, path, text)
         return path
 
     async def copy(self, source: Path) -> Path:
-        """A new incoming file with the content of `source`. Raises `StorageError`."""
+        """Copy `source` and return the path of the new incoming file. Raise `StorageError` when that fails."""
         path = self.new_incoming()
         await asyncio.to_thread(self._copy, source, path)
         return path
 
     async def keep(self, incoming: Path, file_type: str) -> tuple[str, str, int]:
-        """Move an arrived file among the originals, durably. Return its stored name, SHA-256 and size in bytes.
+        """Move an arrived file to the originals, durably, and return its stored name, SHA-256 and size in bytes.
 
-        Raises `StorageError`.
+        Raise `StorageError` when that fails.
         """
         return await asyncio.to_thread(self._keep, incoming, file_type)
 
     async def remove(self, stored_name: str) -> None:
-        """Delete an original; one that is gone already is fine."""
+        """Delete an original; it may already be gone."""
         await asyncio.to_thread(self.path(stored_name).unlink, missing_ok=True)
 
     async def set_aside(self, known: Collection[str]) -> list[Path]:
-        """Move originals that no record knows to a new folder below `set-aside`, and return where they are now.
+        """Move originals without a record to a new folder below `set-aside`, and return their new paths.
 
-        Either the process died between keeping a file and recording it, or the records were lost: the two look alike,
-        so nothing is deleted.
+        Either the process died between storing a file and recording it, or the records were lost. The two cases look
+        the same, so nothing is deleted.
         """
         return await asyncio.to_thread(self._move_unknown, known)
 
     async def take_back(self, known: Collection[str]) -> int:
-        """Move originals that the records know back from `set-aside`, as after restoring the records.
+        """Move originals that have a record back from `set-aside`, and return how many there were.
 
-        Return how many came back.
+        This happens after the records were restored from a backup.
         """
         return await asyncio.to_thread(self._move_back, known)
 
@@ -119,7 +120,7 @@ class FileStore:
                 os.fsync(file.fileno())
             incoming.replace(self.path(stored_name))
             if os.name == "posix":
-                # The record that follows is durable; so must be the name it points to.
+                # The record that follows is durable, so the directory entry that it points to must be too.
                 folder = os.open(self._files, os.O_RDONLY)
                 try:
                     os.fsync(folder)
@@ -146,7 +147,7 @@ class FileStore:
 
 @contextmanager
 def _kept(path: Path) -> Generator[None]:
-    """Leave nothing at `path` when writing it fails, and raise `StorageError` for the operating system's error."""
+    """Remove `path` when writing it fails, and turn the `OSError` into a `StorageError`."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Turns on a few shared places: which chat's build, parse, embedding batch or download starts next.
+"""Schedule builds, parses, embedding batches and downloads fairly among chats.
 
-Chats take turns, so that one that sends a hundred files costs another at most one job before its own. Within a chat the
-smallest job starts first. Some places are kept for small jobs, and no chat may hold all places.
+Chats take turns, so a chat that sends a hundred files delays another chat by at most one job. Within a chat the
+smallest job starts first. Some places are reserved for small jobs, and no chat may hold all places.
 """
 
 import asyncio
@@ -9,15 +9,15 @@ from collections.abc import AsyncGenerator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-# A job that so many later ones of its own chat have overtaken starts before them, whatever its size.
+# A job that this many later jobs of its own chat have overtaken starts before them, whatever its size.
 _MAX_OVERTAKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """How many jobs may run at once: in all, of one chat, large ones, and large ones of one chat.
+    """How many jobs may run at once: in total, per chat, large ones, and large ones per chat.
 
-    A job is large when its size is more than `small`, in whatever unit the caller measures sizes.
+    A job is large when its size is more than `small`, in the caller's unit of size.
     """
 
     total: int
@@ -29,7 +29,7 @@ class Places:
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A job that waits or runs. `overtaken` counts the later jobs of its chat that started before it."""
+    """A waiting or running job. `overtaken` counts the later jobs of its chat that started before it."""
 
     chat: Hashable
     size: int
@@ -37,11 +37,11 @@ class Job:
 
 
 class Schedule:
-    """The order of the turns. It knows nothing of time or tasks: its caller asks what may start."""
+    """The order of the jobs. It is independent of time and tasks: its caller asks which job may start."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        # In the order of the turns: the first chat with a job that may start goes next.
+        # In the order of turns: the first chat with a job that may start is next.
         self._waiting: dict[Hashable, list[Job]] = {}
         self._running: set[Job] = set()
 
@@ -52,7 +52,7 @@ class Schedule:
         return job
 
     def start_next(self) -> Job | None:
-        """Start the job whose turn it is and return it; None when no waiting job may start now."""
+        """Start the next job and return it; None when no waiting job may start now."""
         if len(self._running) >= self._places.total:
             return None
         for jobs in self._waiting.values():
@@ -61,7 +61,7 @@ class Schedule:
                 break
         else:
             return None
-        # Of equal jobs the first in the list is the oldest, and min() keeps it.
+        # Of equal jobs, min() returns the first in the list, which is the oldest.
         job = min(startable, key=lambda job: (job.overtaken < _MAX_OVERTAKEN, job.size))
         for other in jobs:
             if other is job:
@@ -75,10 +75,10 @@ class Schedule:
         return job
 
     def end(self, job: Job) -> None:
-        """Free the place of a running job, or take a waiting one out of the queue."""
+        """Free the place of a running job, or remove a waiting job from the queue."""
         if job in self._running:
             self._running.remove(job)
-            # Its chat has just had its turn, even if it asked for the next one before all others.
+            # Move its chat to the end: it has just had its turn, even if it queued its next job before all others.
             if (jobs := self._waiting.pop(job.chat, None)) is not None:
                 self._waiting[job.chat] = jobs
             return
@@ -102,7 +102,7 @@ class Schedule:
 
 
 class Gate:
-    """Places that tasks wait for, given out by a `Schedule`."""
+    """Lets tasks wait for the places that a `Schedule` assigns."""
 
     def __init__(self, places: Places) -> None:
         self._schedule = Schedule(places)
@@ -124,6 +124,6 @@ class Gate:
 
     def _start(self) -> None:
         while (job := self._schedule.start_next()) is not None:
-            # A task that is being cancelled gives its place back as soon as it runs.
+            # The future of a cancelled task is already done; the task returns its place as soon as it runs.
             if not self._started[job].done():
                 self._started[job].set_result(None)

@@ -1,1 +1,1 @@
-"""Rules about text that every part of the product shares: cleaning, numerals, links."""
+"""Rules about text that all parts of the product share: cleaning, numerals and links."""

@@ -1,4 +1,4 @@
-"""Links in a text, also disguised ones, and which of them were written by somebody else before."""
+"""Find links in a text, including disguised ones, and remove those that no earlier text contains."""
 
 import re
 import unicodedata
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 REMARK = "（链接没有出处，已去掉）"
 
-# Clients make a link of a bare name with one of these endings. Endings that are more often a part of a program (.py,
-# .md, .app, .name) need an address behind the name.
+# Clients turn a bare name with one of these endings into a link. Endings that more often belong to programs (.py, .md,
+# .app, .name) count only with a path behind the name.
 _ENDINGS = (
     "com|cn|net|org|edu|gov|io|ai|xyz|top|vip|icu|club|shop|site|online|store|cc|tv|co|hk|tw|jp|uk|ru|tk|ml|ga|cf|gq|ltd"
     "|wang|ren|cyou|buzz|info|biz"
@@ -19,7 +19,7 @@ _SOFTWARE = frozenset(
     ("asp.net", "vb.net", "ado.net", "ml.net", "java.net", "java.io", "system.net", "system.io", "socket.io", "main.cc")
 )
 _DOT = r"(?:\.|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?)"
-# Ends at space, brackets, quotes and Chinese punctuation.
+# The rest of an address ends at space, brackets, quotes and Chinese punctuation.
 _REST = rf"(?:[^\s<>\"'`|()\[\]{{}}“”‘’（）《》〈〉「」『』【】〔〕［］，。；：！？、…]|{_DOT})"
 _LABEL = r"[a-z0-9][a-z0-9-]{0,62}"
 _PATH = rf"(?::\d{{1,5}})?(?:[/?\#]{_REST}*)?"
@@ -39,16 +39,16 @@ _ANY_DOT = re.compile(rf"{_DOT}|。", re.IGNORECASE)
 _HOST_END = re.compile(r"[/?#\\]")
 _GOES_ON = re.compile(r"[.。@]")
 _TRAILING = ".,;:!?*_~-/\\&="
-# Full-width forms of what addresses are made of; full-width punctuation ends an address and stays.
+# Full-width forms of the characters in addresses. Other full-width punctuation ends an address and stays as it is.
 _FULL_WIDTH = {wide: chr(wide - 0xFEE0) for wide in map(ord, "．／＼－＿＠％＃＆＝")}
-# Not shown, and in no category of their own: fillers and marks that join or select glyphs.
+# Invisible characters that their Unicode category does not reveal: fillers, and marks that join or select glyphs.
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180e\u3164\uffa0") | {chr(code) for code in range(0xFE00, 0xFE10)}
 _REPEATED = re.compile(rf"{REMARK}(?:\s*{REMARK})+")
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A link from `start` to `end` of a text, and the spellings of its address that are the same."""
+    """A link from `start` to `end` of a text, with the equivalent spellings of its address."""
 
     start: int
     end: int
@@ -56,7 +56,7 @@ class _Link:
 
 
 def known_addresses(texts: Iterable[str]) -> frozenset[str]:
-    """Return the addresses of all links in some texts, and of the folders and hosts that they are in."""
+    """Return the addresses of all links in some texts, and of the folders and hosts that contain them."""
     known: set[str] = set()
     for text in texts:
         for link in _links(text):
@@ -70,7 +70,8 @@ def without_unknown_links(text: str, known: frozenset[str]) -> str:
     """Return the text with a remark in place of every link whose address is not in `known`.
 
     Scheme, "www.", the case of the host, full-width and invisible characters, a final slash and punctuation behind a
-    link make no difference. Links that are spelt out in words, or with spaces between their letters, are not found.
+    link are ignored in the comparison. Links that are spelt out in words, or with spaces between their letters, are not
+    found.
     """
     pieces: list[str] = []
     place = 0
@@ -92,9 +93,9 @@ def _links(text: str) -> Iterator[_Link]:
 
 
 def _addresses(link: str) -> Iterator[str]:
-    """Give the address, and the part of it that is ASCII: words may follow a link without a space.
+    """Yield the address of a link, and its ASCII part, because words may follow a link without a space.
 
-    They do not follow where they go on as the host of another address.
+    The ASCII part is left out when the text after it goes on as the host of another address.
     """
     bare = _SCHEME.sub("", link, count=1)
     ascii_end = next((place for place, sign in enumerate(bare) if not sign.isascii() and sign != "。"), len(bare))
@@ -108,7 +109,7 @@ def _addresses(link: str) -> Iterator[str]:
 
 
 def _unmasked(text: str) -> tuple[str, list[int]]:
-    """Return the text without unseen characters and in narrow forms, and the place of each character in the text."""
+    """Return the text without invisible characters and in narrow forms, and each character's original position."""
     signs: list[str] = []
     places: list[int] = []
     for place, sign in enumerate(text):

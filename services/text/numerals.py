@@ -5,9 +5,9 @@ SCALES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000
 
 
 def numeral_value(numeral: str) -> int:
-    """Return the value of a numeral that is made of `DIGITS` and `SCALES` only.
+    """Return the value of a numeral that consists of `DIGITS` and `SCALES` only.
 
-    A row of digits is read digit by digit. Raises KeyError for any other character. Callers bound the length.
+    A sequence of digits is read digit by digit. Raise `KeyError` for any other character. Callers limit the length.
 
     >>> [numeral_value(numeral) for numeral in ("一百二十", "一百二", "三千零五", "十五", "二〇二四")]
     [120, 120, 3005, 15, 2024]

@@ -1,1 +1,1 @@
-"""Sample files that are generated when a test needs them."""
+"""Generate sample files when a test needs them."""

@@ -1,6 +1,7 @@
-"""Writers of sample documents: each writes one file to the path it gets and returns that path.
+"""Write sample documents: each function writes one file to the given path and returns that path.
 
-Good ones tell of the made-up 清河研究所, so that tests can ask for facts in them; bad ones are what strangers send.
+Good documents are about the fictional 清河研究所, so that tests can ask for facts in them; bad ones are what strangers
+send.
 """
 
 import datetime as dt
@@ -32,7 +33,7 @@ from reportlab.pdfgen.canvas import Canvas
 PDF_FONT = "STSong-Light"
 LINE_CHARS = 30
 
-# Title of a chapter, and its paragraphs.
+# Each item is the title of a chapter and its paragraphs.
 REGULATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "第一章 总则",
@@ -112,28 +113,28 @@ PAGE_HTML = """<!DOCTYPE html>
 
 
 def text_file(path: Path, text: str = NOTICE, encoding: str = "utf-8", mark: bytes = b"") -> Path:
-    """A text in an encoding; `mark` is the byte order mark, if any."""
+    """Write a text in an encoding; `mark` is the byte order mark, if any."""
     path.write_bytes(mark + text.encode(encoding))
     return path
 
 
 def manual_markdown(path: Path) -> Path:
-    """Headings, fenced code with a comment, a table, a heading without text."""
+    """Write headings, fenced code with a comment, a table, and a heading without text."""
     return text_file(path, MANUAL_MARKDOWN)
 
 
 def roster_csv(path: Path, encoding: str = "gb18030") -> Path:
-    """A table with a comma and a line break inside quoted cells; GBK like a file saved by Excel."""
+    """Write a table with a comma and a line break inside quoted cells, in GBK like a file saved by Excel."""
     return text_file(path, ROSTER_CSV, encoding)
 
 
 def page_html(path: Path, charset: str = "gbk") -> Path:
-    """A page that declares its charset in a meta element."""
+    """Write a page that declares its charset in a meta element."""
     return text_file(path, PAGE_HTML.format(charset=charset), charset)
 
 
 def regulations_pdf(path: Path) -> Path:
-    """A chapter a page with bookmark, running head and page number; lines break inside sentences."""
+    """Write one chapter per page with bookmark, running head and page number; lines break inside sentences."""
     canvas = _canvas(path)
     for number, (title, paragraphs) in enumerate(REGULATIONS, start=1):
         _pdf_line(canvas, 800, "清河研究所规章汇编")
@@ -152,7 +153,7 @@ def regulations_pdf(path: Path) -> Path:
 
 
 def lines_pdf(path: Path, pages: Sequence[Sequence[str]]) -> Path:
-    """The given lines on each page, top down."""
+    """Write the given lines on each page, from top to bottom."""
     canvas = _canvas(path)
     for lines in pages:
         for index, line in enumerate(lines):
@@ -163,7 +164,7 @@ def lines_pdf(path: Path, pages: Sequence[Sequence[str]]) -> Path:
 
 
 def partly_scanned_pdf(path: Path) -> Path:
-    """A page with text, then a page that is a picture."""
+    """Write a page with text, then a page that is a picture."""
     canvas = _canvas(path)
     _pdf_line(canvas, 800, "第一页有文字，第二页是扫描的图片。")
     canvas.showPage()
@@ -173,7 +174,7 @@ def partly_scanned_pdf(path: Path) -> Path:
 
 
 def scanned_pdf(path: Path, pages: int = 2) -> Path:
-    """Pictures of pages, no text."""
+    """Write pictures of pages, without text."""
     canvas = _canvas(path)
     for _ in range(pages):
         _draw_scan(canvas)
@@ -182,7 +183,7 @@ def scanned_pdf(path: Path, pages: int = 2) -> Path:
 
 
 def encrypted_pdf(path: Path, user_password: str = "secret") -> Path:  # noqa: S107  # a sample
-    """Needs a password to open; with an empty one it is only protected against changes."""
+    """Write a file that needs a password to open; with an empty one it is only protected against changes."""
     regulations_pdf(path)
     writer = PdfWriter(clone_from=path)
     writer.encrypt(user_password, owner_password="owner", algorithm="RC4-128")
@@ -192,24 +193,24 @@ def encrypted_pdf(path: Path, user_password: str = "secret") -> Path:  # noqa: S
 
 
 def truncated_pdf(path: Path) -> Path:
-    """The first third of a PDF, as after a broken download."""
+    """Write the first third of a PDF, as after a broken download."""
     data = regulations_pdf(path).read_bytes()
     path.write_bytes(data[: len(data) // 3])
     return path
 
 
 def flate_bomb_pdf(path: Path, megabytes: int = 100) -> Path:
-    """A page whose content stream grows a thousandfold."""
+    """Write a page whose content stream expands a thousandfold."""
     return _raw_pdf(path, _deflated(b" " * (1 << 20), megabytes))
 
 
 def slow_pdf(path: Path, operators: int = 4_000_000) -> Path:
-    """Small, within every limit of the PDF library, and it takes minutes to read."""
+    """Write a small file within all limits of the PDF library that takes minutes to read."""
     return _raw_pdf(path, _deflated(b"(a) Tj\n" * 10_000, operators // 10_000))
 
 
 def regulations_docx(path: Path) -> Path:
-    """Title, headings, a table between paragraphs, a list and a text box."""
+    """Write a title, headings, a table between paragraphs, a list and a text box."""
     document = docx.Document()
     document.add_paragraph("清河研究所规章汇编", style="Title")
     for title, paragraphs in REGULATIONS:
@@ -235,7 +236,7 @@ def regulations_docx(path: Path) -> Path:
 
 
 def chinese_styles_docx(path: Path) -> Path:
-    """What a Chinese Word or WPS writes: styles with numeric ids named 标题 1, articles numbered 第一条 by the list."""
+    """Write styles with numeric ids named 标题 1 and articles numbered 第一条 by a list, as Chinese Word and WPS do."""
     document = docx.Document()
     for level in (1, 2):
         style = document.styles.add_style(f"标题 {level}", 1)
@@ -252,7 +253,7 @@ def chinese_styles_docx(path: Path) -> Path:
 
 
 def training_pptx(path: Path) -> Path:
-    """Three slides: title only, bullets with notes, table."""
+    """Write three slides: title only, bullets with notes, and a table."""
     presentation = pptx.Presentation()
     _slide(presentation, 5, "新员工培训")
     slide = _slide(presentation, 1, "安全须知")
@@ -272,7 +273,7 @@ def training_pptx(path: Path) -> Path:
 
 
 def budget_xlsx(path: Path) -> Path:
-    """A sheet with a title row above the header, dates and percentages; a second sheet; a hidden one."""
+    """Write a sheet with a title row above the header, dates and percentages; a second sheet; and a hidden one."""
     workbook = Workbook()
     sheet = workbook.worksheets[0]
     sheet.title = "预算"
@@ -288,7 +289,7 @@ def budget_xlsx(path: Path) -> Path:
 
 
 def large_xlsx(path: Path, rows: int = 20_000) -> Path:
-    """Many rows, for measuring."""
+    """Write many rows, for measurements."""
     workbook = Workbook(write_only=True)
     sheet = workbook.create_sheet("数据")
     sheet.append(["编号", "采样点", "浊度", "备注"])
@@ -299,26 +300,26 @@ def large_xlsx(path: Path, rows: int = 20_000) -> Path:
 
 
 def empty_file(path: Path) -> Path:
-    """No bytes."""
+    """Write no bytes."""
     path.write_bytes(b"")
     return path
 
 
 def old_word_file(path: Path) -> Path:
-    """A binary .doc, whatever extension the path has."""
+    """Write a binary .doc, whatever the extension of the path."""
     path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + b"W\0o\0r\0d\0" + bytes(2048))
     return path
 
 
 def encrypted_docx(path: Path) -> Path:
-    """A document with a password: an OLE container with the stream EncryptedPackage."""
+    """Write a document with a password: an OLE container with the stream EncryptedPackage."""
     old_word_file(path)
     path.write_bytes(path.read_bytes() + "EncryptedPackage".encode("utf-16-le") + bytes(1024))
     return path
 
 
 def zip_bomb(path: Path, megabytes: int = 500, folder: str = "word") -> Path:
-    """An archive of half a megabyte with one huge part."""
+    """Write an archive of half a megabyte with one huge part."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
         with archive.open(f"{folder}/document.xml", "w", force_zip64=True) as part:
@@ -328,7 +329,7 @@ def zip_bomb(path: Path, megabytes: int = 500, folder: str = "word") -> Path:
 
 
 def many_parts_zip(path: Path, parts: int = 20_000) -> Path:
-    """An archive with very many empty parts."""
+    """Write an archive with very many empty parts."""
     with zipfile.ZipFile(path, "w") as archive:
         for number in range(parts):
             archive.writestr(f"word/{number}", b"")
@@ -336,7 +337,7 @@ def many_parts_zip(path: Path, parts: int = 20_000) -> Path:
 
 
 def hungry_docx(path: Path, paragraphs: int = 4_000_000) -> Path:
-    """A well-formed document of very many empty paragraphs, which need gigabytes as a tree."""
+    """Write a well-formed document of very many empty paragraphs, which need gigabytes as a tree."""
     body = b"<w:p/>" * 10_000
 
     def document_xml(original: bytes) -> bytes:
@@ -347,7 +348,7 @@ def hungry_docx(path: Path, paragraphs: int = 4_000_000) -> Path:
 
 
 def billion_laughs(path: Path, write: Callable[[Path], Path], part: str, encoding: str = "utf-8") -> Path:
-    """A good file of `write` in which one XML part expands to 10^9 words; `encoding` may be utf-16."""
+    """Write a file with `write`, and make one XML part expand to 10^9 words; `encoding` may be utf-16."""
 
     def laughing(original: bytes) -> bytes:
         entities = "".join(f'<!ENTITY lol{i} "{f"&lol{i - 1};" * 10}">' for i in range(1, 10))
@@ -360,19 +361,19 @@ def billion_laughs(path: Path, write: Callable[[Path], Path], part: str, encodin
 
 
 def damaged_docx(path: Path) -> Path:
-    """A good archive whose main part is cut off."""
+    """Write a valid archive whose main part is truncated."""
     return _rewritten(regulations_docx(path), "word/document.xml", lambda data: data[: len(data) // 2])
 
 
 def truncated_docx(path: Path) -> Path:
-    """The first half of a document, without the archive's directory."""
+    """Write the first half of a document, without the archive's directory."""
     data = regulations_docx(path).read_bytes()
     path.write_bytes(data[: len(data) // 2])
     return path
 
 
 def wrapped(paragraph: str) -> list[str]:
-    """A paragraph in lines of LINE_CHARS characters."""
+    """Return a paragraph in lines of LINE_CHARS characters."""
     return [paragraph[start : start + LINE_CHARS] for start in range(0, len(paragraph), LINE_CHARS)]
 
 
@@ -404,7 +405,7 @@ def _deflated(block: bytes, times: int) -> bytes:
 
 
 def _raw_pdf(path: Path, stream: bytes) -> Path:
-    """One page with a compressed content stream between BT and ET."""
+    """Write one page with a compressed content stream between BT and ET."""
     objects = (
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -437,7 +438,7 @@ def _sheet(workbook: Workbook, name: str, rows: Sequence[Sequence[object]]) -> W
 
 
 def _add_text_box(document: Document, text: str) -> None:
-    """A text box as Word writes it: a drawing for new programs and the same again for old ones."""
+    """Add a text box as Word writes it: a drawing for new programs, and the same again for old ones."""
     box = f"<w:txbxContent><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:txbxContent>"
     run = document.add_paragraph("文本框所在段落。").add_run()
     run.element.append(
@@ -467,7 +468,7 @@ def _add_article_list(document: Document, pattern: str) -> None:
 
 
 def _rewritten(path: Path, part: str, change: Callable[[bytes], bytes]) -> Path:
-    """The archive with one part changed."""
+    """Change one part of the archive at `path` and return the path."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     parts[part] = change(parts[part])

@@ -1,6 +1,6 @@
-"""Writers of files that hold a text which a person who opens them sees, or does not see, one kind each.
+"""Write files with a text that a person who opens them sees or does not see; each writer tests one way of hiding.
 
-Each writer takes a path and the text, and also writes the line ORDINARY, which is always seen.
+Each writer takes a path and the text, and also writes the line ORDINARY, which is always visible.
 """
 
 import io
@@ -35,12 +35,12 @@ _W14 = 'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"'
 
 
 def tagged(text: str) -> str:
-    """ASCII text in Unicode tags, which no font draws."""
+    """Return ASCII text in Unicode tags, which no font draws."""
     return "".join(chr(0xE0000 + ord(letter)) for letter in text)
 
 
 def in_tags(path: Path, text: str) -> Path:
-    """A text file with tags behind its line."""
+    """Write a text file with tags after its line."""
     path.write_text(f"{ORDINARY}{tagged(text)}", encoding="utf-8")
     return path
 
@@ -49,12 +49,12 @@ def in_tags(path: Path, text: str) -> Path:
 
 
 def docx_run(properties: str) -> Writer:
-    """A paragraph with one run of the given run properties."""
+    """Return a writer of a paragraph with one run that has the given run properties."""
     return docx_body(f"<w:p {_W} {_W14}><w:r><w:rPr>{properties}</w:rPr><w:t>%s</w:t></w:r></w:p>")
 
 
 def docx_body(block: str, styles: str = "") -> Writer:
-    """A block of the body, with %s in the place of the text, and styles that are added."""
+    """Return a writer of a block in the body, with %s for the text, and of additional styles."""
 
     def write(path: Path, text: str) -> Path:
         document = docx.Document()
@@ -160,7 +160,7 @@ DOCX_SEEN: Mapping[str, Writer] = {
 
 
 def html_body(body: str) -> Writer:
-    """A page with %s in the place of the text."""
+    """Return a writer of a page with %s for the text."""
 
     def write(path: Path, text: str) -> Path:
         page = f"<!DOCTYPE html><meta charset=utf-8><p>{ORDINARY}</p>{body.replace('%s', text)}<p>the end</p>"
@@ -238,7 +238,7 @@ _FONT = "/F1 12 Tf "
 
 
 def pdf_operators(operators: str, *, ordinary: bool = True) -> Writer:
-    """A page of 400 by 400 points whose content has %s in the place of the text."""
+    """Return a writer of a page of 400 by 400 points whose content has %s for the text."""
 
     def draw(canvas: Canvas, text: str) -> None:
         _write_operators(canvas, operators.replace("%s", text))
@@ -247,12 +247,12 @@ def pdf_operators(operators: str, *, ordinary: bool = True) -> Writer:
 
 
 def _write_operators(canvas: Canvas, operators: str) -> None:
-    # reportlab has no public way to write operators as they are.
+    # reportlab has no public way to write raw operators.
     canvas._code.append(operators)  # type: ignore[attr-defined]  # pyright: ignore
 
 
 def pdf_page(draw: Callable[[Canvas, str], None], *, ordinary: bool = True) -> Writer:
-    """A page that a function draws on."""
+    """Return a writer of a page that a function draws on."""
 
     def write(path: Path, text: str) -> Path:
         canvas = Canvas(str(path), pagesize=(400, 400))
@@ -316,7 +316,7 @@ def _over_a_picture(canvas: Canvas, text: str) -> None:
 
 
 def _switched_off(path: Path, text: str) -> Path:
-    """A layer that is off when the file is opened."""
+    """Write a layer that is off when the file is opened."""
     pdf_operators(f"/OC /L BDC BT {_FONT} 50 300 Td (%s) Tj ET EMC")(path, text)
     writer = PdfWriter(clone_from=path)
     layer = writer._add_object(DictionaryObject({NameObject("/Type"): NameObject("/OCG")}))  # pyright: ignore
@@ -400,7 +400,7 @@ RECOGNISED: Writer = pdf_page(_recognised, ordinary=False)
 
 
 def pptx_slide(draw: Callable[[Slide, str], None]) -> Writer:
-    """A blank slide with an ordinary text box that a function draws on."""
+    """Return a writer of a slide with an ordinary text box, on which a function draws."""
 
     def write(path: Path, text: str) -> Path:
         presentation = pptx.Presentation()
@@ -414,7 +414,7 @@ def pptx_slide(draw: Callable[[Slide, str], None]) -> Writer:
 
 
 def text_box(slide: Slide, text: str, left: int = 914400, top: int = 914400) -> Shape:
-    """A text box of 4 by 1 inches."""
+    """Add a text box of 4 by 1 inches and return it."""
     box = slide.shapes.add_textbox(Emu(left), Emu(top), Inches(4), Inches(1))
     box.text_frame.text = text
     return box
@@ -509,7 +509,7 @@ PPTX_SEEN: Mapping[str, Writer] = {
 
 
 def xlsx_sheet(change: Callable[[Worksheet, Cell], None], row: int = 3, column: int = 2) -> Writer:
-    """A sheet of three rows and columns, the text in one cell, that a function changes."""
+    """Return a writer of a sheet of three rows and columns with the text in one cell, which a function changes."""
 
     def write(path: Path, text: str) -> Path:
         workbook = Workbook()

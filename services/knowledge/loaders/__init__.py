@@ -1,9 +1,10 @@
-"""Document loaders: a format is one function from a path to sections, and one line in LOADERS.
+"""Document loaders: each format is one function from a path to sections, and one line in `LOADERS`.
 
-A loader yields what a person sees who opens the file, and notes in `Omissions` when it leaves out other text.
+A loader yields the text that a person sees when they open the file, and records in `Omissions` that it left out other
+text.
 
-Loaders are CPU-bound and meet hostile files: they run only in the parse subprocess (`services.knowledge.parsing`).
-A loader raises DocumentRejected where it knows the reason; anything else it raises counts as a damaged file.
+Loaders are CPU-bound and handle hostile files, so they run only in the parse subprocess (`services.knowledge.parsing`).
+A loader raises `DocumentRejected` when it knows the reason; any other exception counts as a damaged file.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,11 +19,11 @@ Loader = Callable[[Path, Omissions], Iterable[Section]]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Where the loader of a format is, and what a file of that format must contain.
+    """The location of a format's loader, and what a file of that format must contain.
 
-    `module` is a module of this package with a function `load`; it is imported on first use, because each pulls in a
-    library of its own. `signature` must occur in the first 1,024 bytes (PDF allows leading bytes). `archive_folder`
-    makes the format a zip archive with that folder inside. A format with neither is text.
+    `module` is a module of this package with a function `load`; it is imported on first use, because each one imports a
+    different library. `signature` must occur in the first 1,024 bytes (PDF allows leading bytes). `archive_folder`
+    marks a zip archive that contains this folder. A format with neither is text.
     """
 
     module: str
@@ -30,7 +31,7 @@ class Format:
     archive_folder: str = ""
 
     def loader(self) -> Loader:
-        """The loader function of this format."""
+        """Return the loader function of this format."""
         return import_module(f"{__name__}.{self.module}").load
 
 

@@ -1,4 +1,4 @@
-"""Colours of text and of what is behind it."""
+"""Compare the colours of text and background."""
 
 import re
 
@@ -12,7 +12,7 @@ _HEX = re.compile(r"[0-9A-Fa-f]{6}")
 
 
 def from_hex(text: str | None) -> Colour | None:
-    """Return the colour that six hexadecimal digits name, None for anything else.
+    """Return the colour of six hexadecimal digits, None for anything else.
 
     >>> from_hex("FF8000")
     (255, 128, 0)
@@ -23,8 +23,8 @@ def from_hex(text: str | None) -> Colour | None:
 
 
 def blends(colour: Colour, background: Colour) -> bool:
-    """Return whether text of a colour cannot be told from its background.
+    """Return whether text of a colour is indistinguishable from its background.
 
-    Compares channels, not luminance: yellow on white has little contrast and is still seen.
+    This compares channels, not luminance: yellow on white has little contrast but is still visible.
     """
     return max(abs(one - other) for one, other in zip(colour, background, strict=True)) < _LEAST_DIFFERENCE

@@ -1,7 +1,7 @@
-"""The style sheets that a page carries itself, as far as they decide what is shown.
+"""Read the style sheets inside a page, as far as they decide what is shown.
 
-A small reader of CSS: rules with their selectors, the cascade by importance, specificity and order, and media queries
-by type and width. Linked style sheets are not fetched. It is not a layout engine.
+This is a small subset of CSS: rules with their selectors, the cascade by importance, specificity and order, and media
+queries by type and width. Linked style sheets are not fetched. It is not a layout engine.
 """
 
 import re
@@ -21,12 +21,12 @@ PROPERTIES = frozenset(
         "overflow-y", "transform", "zoom", "scale",
     }
 )  # fmt: skip
-# Pages are read as on a desktop screen, so that what is hidden on telephones only stays.
+# Pages are read as on a desktop screen, so text that is hidden only on phones stays.
 _SCREEN_WIDTH_PX = 1280
-# Each level of nesting repeats the selectors of those around it.
+# Each level of nesting repeats the selectors of the levels around it.
 _MOST_NESTED_CHARS = 10_000
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
-# What may hold marks of the grammar without meaning them.
+# Addresses and strings may contain characters of the grammar without their meaning.
 _ADDRESS = "url("
 _STRING = re.compile(r""""(?:\\.|[^"\\]){0,1000}+"|'(?:\\.|[^'\\]){0,1000}+'""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
@@ -39,17 +39,17 @@ _MEDIA_TYPES = re.compile(r"(?:only\s+)?(?:all|screen)")
 _ID = re.compile(r"#[-\w]+")
 _CLASS = re.compile(r"\.[-\w]+|\[[^\]]*\]|:(?!:)[-\w]+")
 _TYPE = re.compile(r"(?:^|[\s>+~])[a-zA-Z][-\w]*")
-# Digits are bounded, so that no pattern takes quadratic time.
+# The number of digits is limited, so that no pattern takes quadratic time.
 _DIGITS = r"[-+]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})"
 _LENGTH = re.compile(rf"\s*({_DIGITS}(?:e[-+]?\d{{1,2}})?)\s*(px|em|rem|pt|pc|in|cm|mm|ex|ch|vw|vh|%|)\s*")
 _FAR_IN_CALC = re.compile(r"calc\(.*?(-\s*\d{4,})")
-# CSS Values 4, 6.2; the relative units are taken at the usual 16 px and a window of 1280 by 800.
+# CSS Values 4, 6.2. Relative units assume the usual font size of 16 px and a window of 1280 by 800.
 _UNIT_PX = {
     "": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "in": 96.0, "cm": 37.8, "mm": 3.78, "em": 16.0, "rem": 16.0, "ex": 8.0,
     "ch": 8.0, "vw": 12.8, "vh": 8.0,
 }  # fmt: skip
 _GLOBAL = "inherit|initial|unset|revert|revert-layer"
-# A browser ignores a value that it does not know, and keeps the one before it.
+# A browser ignores an unknown value and keeps the one before it.
 _VALID = {
     "display": re.compile(
         rf"none|block|inline|flow|flow-root|list-item|contents|run-in|math|ruby[-\w]*|table[-\w]*|flex|grid"
@@ -74,7 +74,7 @@ _NAMES: dict[str, Colour] = {
     "green": (0, 128, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "gray": (128, 128, 128),
     "grey": (128, 128, 128), "silver": (192, 192, 192), "navy": (0, 0, 128), "orange": (255, 165, 0),
 }  # fmt: skip
-# CSS Color 4, 6.1: the other names, all of colours that are seen on white, and the keywords; between spaces.
+# CSS Color 4, 6.1: the other names, all of colours that are visible on white, and the keywords, each between spaces.
 _OTHER_NAMES = (
     " "
     "antiquewhite aqua aquamarine beige bisque blanchedalmond blueviolet brown burlywood cadetblue chartreuse chocolate"
@@ -97,7 +97,7 @@ _Declaration = tuple[str, str, bool]
 
 @dataclass(slots=True)
 class StyleSheets:
-    """What the style sheets of a page say about each of its elements, and what an element says itself."""
+    """The styles of the elements of a page, from its style sheets and the elements' own attributes."""
 
     _declared: dict[int, dict[str, tuple[_Priority, str]]] = field(
         default_factory=dict[int, dict[str, tuple[_Priority, str]]]
@@ -106,7 +106,7 @@ class StyleSheets:
 
     @classmethod
     def of(cls, tree: LexborHTMLParser) -> "StyleSheets":
-        """Return the styles of a page. The tree must live, and keep its elements, while they are used."""
+        """Return the styles of a page. The tree must stay alive and keep its elements while they are used."""
         sheets = cls()
         text = "\n".join(style.text() for style in tree.css("style") if _applies(style.attributes.get("media") or ""))
         for order, (selector, declaration) in enumerate(_rules(text)):
@@ -127,7 +127,7 @@ class StyleSheets:
         return {name: self._resolved(value, own) for name, (_, value) in declared.items()}
 
     def _resolved(self, value: str, own: dict[str, str]) -> str:
-        """Return a value with its variables filled in; what no rule of the page defines gets its fallback."""
+        """Return a value with its variables filled in; a variable that no rule of the page defines has its fallback."""
         if "var(" not in value:
             return value
         variables = self._variables | own
@@ -137,7 +137,7 @@ class StyleSheets:
         try:
             elements = tree.css(selector)
         except SelectolaxError:
-            # A pseudo-element, or a selector that lexbor does not know: it styles no element that is read.
+            # A pseudo-element, or a selector that lexbor does not know. It styles no element that is read.
             return
         specificity = (len(_ID.findall(selector)), len(_CLASS.findall(selector)), len(_TYPE.findall(selector)))
         for element in elements:
@@ -152,8 +152,8 @@ def _declare(declared: dict[str, tuple[_Priority, str]], declaration: _Declarati
 
 
 def _rules(text: str) -> Iterator[tuple[str, _Declaration]]:
-    """Yield each declaration with its selector, from rules that hold on a desktop screen, nested ones too."""
-    # For each open brace the selector that holds inside it: "" in a group of rules, None where nothing holds.
+    """Yield each declaration with its selector, from rules that apply on a desktop screen, including nested ones."""
+    # For each open brace the selector that applies inside it: "" in a group of rules, None if the block is ignored.
     selectors: list[str | None] = [""]
     for found in _PIECE.finditer(_plain(text) + ";}"):
         prelude, mark = found[1].strip(), found[2]
@@ -183,13 +183,13 @@ def _inner_selector(outer: str, prelude: str) -> str | None:
 
 
 def _plain(text: str) -> str:
-    """Return CSS without comments, and without strings and addresses that hold marks of its grammar."""
+    """Return CSS without comments, and without strings and addresses that contain characters of its grammar."""
     without = _without_addresses(_COMMENT.sub("", text))
     return _STRING.sub(lambda found: '""' if re.search("[{};]", found[0]) else found[0], without)
 
 
 def _without_addresses(text: str) -> str:
-    """Return CSS with empty parentheses behind each `url`."""
+    """Return CSS with empty parentheses after each `url`."""
     parts: list[str] = []
     place = 0
     while (start := text.find(_ADDRESS, place)) >= 0 and (end := text.find(")", start)) >= 0:
@@ -199,7 +199,7 @@ def _without_addresses(text: str) -> str:
 
 
 def _applies(media: str) -> bool:
-    """Return whether a media query list holds on a desktop screen."""
+    """Return whether a media query list matches a desktop screen."""
     return not media.strip() or any(_query_holds(query.strip().lower()) for query in media.split(","))
 
 

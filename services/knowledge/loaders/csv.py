@@ -1,4 +1,4 @@
-"""Comma-separated tables, also with semicolons, tabs or bars."""
+"""Load tables separated by commas, semicolons, tabs or bars."""
 
 import csv
 import io
@@ -17,9 +17,9 @@ _SAMPLE_ROWS = 50
 
 
 def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
-    """One table; a file with a single column is plain text."""
+    """Yield one table, or plain text for a file with a single column."""
     text = decode(path.read_bytes())
-    # A cell longer than the reader's default of 128 KiB is unusual, not wrong.
+    # A cell longer than the reader's default limit of 128 KiB is unusual but valid.
     csv.field_size_limit(sys.maxsize if sys.maxsize <= 2**31 - 1 else 2**31 - 1)
     rows = list(_rows(text, delimiter_of(text)))
     if all(len(row) <= 1 for row in rows):
@@ -29,7 +29,7 @@ def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
 
 
 def delimiter_of(text: str) -> str:
-    """The delimiter with which most of the first 50 rows have the same number of cells, more than one."""
+    """Return the delimiter with which most of the first 50 rows have the same number of cells, more than one."""
 
     def score(delimiter: str) -> tuple[float, int]:
         widths = [len(row) for row in islice(_rows(text, delimiter), _SAMPLE_ROWS) if row]

@@ -1,4 +1,4 @@
-"""Bytes of a text file to a string, for the encodings that Chinese users send."""
+"""Decode text files in the encodings that Chinese users send."""
 
 import codecs
 import unicodedata
@@ -14,7 +14,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SAMPLE_CHARS = 20_000
-# A wrong byte order still turns about a third of Chinese text into common characters; real text is nearly all common.
+# With the wrong byte order, about a third of Chinese text still becomes common characters; real text consists of them
+# almost entirely.
 _PLAUSIBLE_SHARE = 0.85
 _DAMAGED_SHARE = 0.02
 _CONTROL_SHARE = 0.02
@@ -25,12 +26,12 @@ _REPLACEMENT = "\ufffd"
 
 
 def decode(data: bytes) -> str:
-    """The text of a file in UTF-8, UTF-16, UTF-32 or GB18030 (which contains GBK and GB2312).
+    """Return the text of a file in UTF-8, UTF-16, UTF-32, Big5 or GB18030 (which contains GBK and GB2312).
 
-    A byte order mark decides; else NUL bytes mean UTF-16, where they stand as it writes them; else UTF-8 where it
-    fits, else GB18030. A few damaged or cut-off characters (2 %) are shown as U+FFFD instead of changing the encoding
-    of the whole file. Raises DocumentRejected (not text) for binary data. Big5 is recognised where its bytes make rare
-    characters of GB18030, which a short text need not.
+    A byte order mark decides. Without one, NUL bytes in the pattern of UTF-16 mean UTF-16; otherwise UTF-8 is tried
+    before GB18030. Big5 is recognised when its bytes decode to rare characters in GB18030, which is not always so for a
+    short text. A few damaged or truncated characters (2 %) become U+FFFD instead of changing the encoding of the whole
+    file. Raise `DocumentRejected` (not text) for binary data.
     """
     if not data:
         return ""
@@ -58,17 +59,17 @@ def _decode(data: bytes) -> str:
     for encoding in ("utf-8", "gb18030"):
         text = data.decode(encoding, errors="replace")
         damaged = text.count(_REPLACEMENT)
-        # A short text may end in half a character, which is more than 2 % of it.
+        # Half a character at the end of a short text can be more than 2 % of it.
         if damaged <= max(1, _DAMAGED_SHARE * sum(character > "\x7f" for character in text)) and _plausible(text) > 0.5:
             return text
     return _utf16_without_mark(data, 0.95)
 
 
 def _has_nuls_of_utf16(data: bytes) -> bool:
-    """Return whether NULs stand as in UTF-16: in one of two bytes, which are characters together.
+    """Return whether NUL bytes occur as in UTF-16: in one byte of a pair that is a character.
 
-    In ASCII text that some NULs are strewn in, nearly all other pairs of bytes are ASCII; of Chinese in UTF-16 a
-    quarter are.
+    In ASCII text with scattered NULs, nearly all other pairs of bytes are ASCII; in Chinese text in UTF-16 a quarter
+    are.
     """
     pairs = list(zip(data[0 : 2 * _SAMPLE_CHARS : 2], data[1 : 2 * _SAMPLE_CHARS : 2], strict=False))
     whole = [pair for pair in pairs if all(pair)]
@@ -78,7 +79,7 @@ def _has_nuls_of_utf16(data: bytes) -> bool:
 
 
 def _as_big5(data: bytes, as_gb18030: str) -> str:
-    """Return the text in Big5 where it is made of common characters and that in GB18030 is not, else ""."""
+    """Return the text in Big5 if it consists of common characters and the text in GB18030 does not, else ""."""
     if _plausible(as_gb18030) >= _PLAUSIBLE_SHARE:
         return ""
     try:
@@ -109,7 +110,7 @@ def _plausible(text: str) -> float:
 
 
 def _is_common(character: str) -> bool:
-    """Whether a character is one that Chinese and English texts are made of."""
+    """Return whether a character is common in Chinese and English texts."""
     return (
         " " <= character <= "~"
         or character in "\t\r\n"

@@ -1,4 +1,4 @@
-"""Word documents: paragraphs, lists and tables in order, headings from styles, text boxes and notes.
+"""Load Word documents: paragraphs, lists and tables in order, headings from styles, text boxes and notes.
 
 Comments, headers and footers are not read.
 """
@@ -32,14 +32,14 @@ _CHARACTERS = {
 _TEXT_BOX = qn("w:txbxContent")
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _CHOICE, _FALLBACK = f"{_MC}Choice", f"{_MC}Fallback"
-# Word itself shows what is written for the namespaces of its own later versions.
+# Word shows alternatives that require the namespaces of its own later versions.
 _UNDERSTOOD = "http://schemas.microsoft.com/office/"
 _DELETED = {qn("w:del"), qn("w:moveFrom")}
 _RUNS = {qn("w:r"), qn("m:r")}
 _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
-# Formatting, deleted text, and the pinyin over a word.
+# Formatting, the pinyin over a word, and deleted text.
 _SKIPPED = {qn("w:pPr"), qn("w:rPr"), qn("w:rt"), *_DELETED}
-# Word itself allows 63 columns.
+# The limit of Word.
 _MOST_COLUMNS = 63
 _HEADING_STYLE = re.compile(r"(?:heading|标题)\s*([1-9])\b", re.IGNORECASE)
 _CONTENTS_STYLE = re.compile(r"(?:toc|目录)\s*(?:heading|标题|[1-9])\b", re.IGNORECASE)
@@ -49,7 +49,7 @@ _NOTE_PARTS = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 
 
 def load(path: Path, omissions: Omissions) -> Iterator[Section]:
-    """Sections by heading styles (Heading 1, 标题 1) or outline levels; the generated table of contents is left out."""
+    """Yield sections by heading styles (Heading 1, 标题 1) or outline levels, without the generated contents list."""
     document = docx.Document(str(path))
     styles = document.styles.element
     visibility = Visibility(styles, document.element)
@@ -59,7 +59,7 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     for relationship in document.part.rels.values():
         if relationship.reltype in _NOTE_PARTS and not relationship.is_external:
             notes = parse_xml(relationship.target_part.blob)
-            # The first two notes are the separator lines, which have a type.
+            # Only the separator lines, usually the first two notes, have a type.
             for note in notes:
                 if note.get(qn("w:type")) is None and (text := reader.text_of(note)):
                     outline.line(f"注：{text}")
@@ -67,7 +67,7 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
 
 
 class _Reader:
-    """Walks the body; holds the outline, the style table and the list counters."""
+    """Walks the body of a document with its outline, heading styles and list counters."""
 
     def __init__(
         self, levels: dict[str, int], numbering: Numbering, visibility: Visibility, omissions: Omissions
@@ -79,7 +79,7 @@ class _Reader:
         self._omissions = omissions
 
     def blocks(self, parent: BaseOxmlElement) -> Iterator[Section]:
-        """The sections of the paragraphs and tables under an element, in order."""
+        """Yield the sections of the paragraphs and tables under an element, in order."""
         for child in parent:
             if child.tag == _W_P:
                 yield from self._paragraph(child)
@@ -109,7 +109,7 @@ class _Reader:
                     self._omissions.hidden_text |= _has_text(box)
 
     def _shows_box(self, box: BaseOxmlElement) -> bool:
-        """Whether the drawing of a text box is shown, and the run that it is anchored in."""
+        """Return whether the drawing of a text box and the run that it is anchored in are both shown."""
         for ancestor in box.iterancestors():
             if ancestor.tag in _RUNS and not self._visibility.shows(ancestor):
                 return False
@@ -119,9 +119,9 @@ class _Reader:
         return True
 
     def _rows(self, table: BaseOxmlElement) -> list[list[str]]:
-        """The texts of a table, each in its column of the grid."""
+        """Return the texts of a table, each in its column of the grid."""
         rows: list[list[str]] = []
-        # Column to the text of a merged cell that comes down from above.
+        # Maps a column to the text of a merged cell that continues from the rows above.
         merged: dict[int, str] = {}
         for row in _nested(table, _W_TR):
             if not self._visibility.shows_row(row):
@@ -145,9 +145,9 @@ class _Reader:
         return rows
 
     def text_of(self, element: BaseOxmlElement) -> str:
-        """The text that a reader sees in a paragraph, without the text boxes anchored in it."""
+        """Return the text that a reader sees in a paragraph, without the text boxes anchored in it."""
         parts: list[str] = []
-        # A stack, not recursion: depth is the file's choice.
+        # A stack instead of recursion, because the file determines the depth.
         stack = list(reversed(element))
         while stack:
             node = stack.pop()
@@ -165,7 +165,7 @@ class _Reader:
 
 
 def _nested(parent: BaseOxmlElement, tag: str) -> Iterator[BaseOxmlElement]:
-    """Children of a tag, also inside content controls and tracked insertions."""
+    """Yield the children with a tag, including those inside content controls and tracked insertions."""
     for child in parent:
         if child.tag == tag:
             yield child
@@ -174,7 +174,7 @@ def _nested(parent: BaseOxmlElement, tag: str) -> Iterator[BaseOxmlElement]:
 
 
 def _paragraphs(cell: BaseOxmlElement) -> Iterator[BaseOxmlElement]:
-    """All paragraphs of a cell, those of nested tables and text boxes too."""
+    """Yield all paragraphs of a cell, including those of nested tables and text boxes."""
     stack = [cell]
     while stack:
         node = stack.pop()
@@ -184,14 +184,14 @@ def _paragraphs(cell: BaseOxmlElement) -> Iterator[BaseOxmlElement]:
 
 
 def _is_left_out(element: BaseOxmlElement) -> bool:
-    """Whether an element is not drawn: formatting, deleted text, all but one of several alternatives."""
+    """Return whether an element is not drawn: formatting, deleted text, or all but one of several alternatives."""
     if element.tag in (_CHOICE, _FALLBACK):
         return element is not _shown_alternative(element.getparent())
     return element.tag in _SKIPPED
 
 
 def _shown_alternative(alternatives: BaseOxmlElement) -> BaseOxmlElement | None:
-    """The first choice whose namespaces Word understands, else what is there for programs that understand none."""
+    """Return the first choice whose namespaces Word understands, or else the fallback."""
     for choice in alternatives.iterchildren(_CHOICE):
         if all(choice.nsmap.get(name, "").startswith(_UNDERSTOOD) for name in choice.get("Requires", "").split()):
             return choice
@@ -203,15 +203,15 @@ def _has_text(element: BaseOxmlElement) -> bool:
 
 
 def _span(element: BaseOxmlElement) -> int:
-    """The number of columns that gridSpan or gridBefore names."""
+    """Return the number of columns in a gridSpan or gridBefore."""
     value = element.get(qn("w:val"), "1")
     return min(_MOST_COLUMNS, int(value)) if value.isascii() and value.isdigit() else 1
 
 
 def _style_levels(styles: BaseOxmlElement) -> dict[str, int]:
-    """Style id to heading level, counted from 1; _CONTENTS for entries of the table of contents.
+    """Map style ids to heading levels, counted from 1, or to `_CONTENTS` for entries of the table of contents.
 
-    A style without a level of its own takes that of the style it is based on.
+    A style without its own level has that of the style it is based on.
     """
     own: dict[str, int] = {}
     base: dict[str, str] = {}

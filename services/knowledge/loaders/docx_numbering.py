@@ -1,7 +1,7 @@
-"""Numbers that Word computes for lists and headings (第三条, 2.1, ①); they are in no text of the file.
+"""Compute the numbers of lists and headings (第三条, 2.1, ①), which Word does not store as text.
 
-Follows ISO/IEC 29500-1 17.9 (numbering): a paragraph names a list and a level, the list's abstract definition gives
-each level's format, start and pattern (`第%1条`); a shallower item restarts deeper levels.
+This follows ISO/IEC 29500-1 17.9 (numbering): a paragraph names a list and a level, and the abstract definition of the
+list gives each level's format, start and pattern (`第%1条`). A shallower item restarts deeper levels.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ _CHINESE_COUNTING = {
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of a list definition; `pattern` holds %1 to %9 for the numbers of the levels."""
+    """One level of a list definition; `pattern` contains %1 to %9 for the numbers of the levels."""
 
     number_format: str
     pattern: str
@@ -37,7 +37,7 @@ class Level:
 
 @dataclass(slots=True)
 class Numbering:
-    """List definitions of a document and the counters while it is read in order."""
+    """The list definitions of a document, and the counters while it is read in order."""
 
     levels: dict[str, dict[int, Level]] = field(default_factory=dict[str, dict[int, Level]])
     definition_of: dict[str, str] = field(default_factory=dict[str, str])
@@ -45,7 +45,7 @@ class Numbering:
     _counters: dict[str, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
 
     def label(self, paragraph: BaseOxmlElement, style_id: str) -> str:
-        """The number or bullet before a paragraph, with a space after it where the pattern has none; "" if unlisted."""
+        """Return the number or bullet before a paragraph, followed by a space, or "" for a paragraph in no list."""
         list_id, level_index = _list_of(paragraph) or ("", None)
         style_list_id, style_level = self.style_list.get(style_id, ("", 0))
         list_id = list_id or style_list_id
@@ -75,7 +75,7 @@ class Numbering:
 
 
 def written(number: int, number_format: str) -> str:
-    """A number in one of Word's formats; those that are rare in Chinese documents are written in digits."""
+    """Return a number in one of Word's formats; formats that are rare in Chinese documents become digits."""
     if number_format in _CHINESE_COUNTING and 0 < number < 10_000:
         return _chinese(number)
     if number_format in ("upperLetter", "lowerLetter") and number > 0:
@@ -112,7 +112,7 @@ def _roman(number: int) -> str:
 
 
 def numbering_of(document: Document) -> Numbering:
-    """The list definitions of a document; an empty one where it has none."""
+    """Return the list definitions of a document, which may be empty."""
     numbering = Numbering()
     part = next((rel.target_part for rel in document.part.rels.values() if rel.reltype.endswith("/numbering")), None)
     if part is None:
@@ -133,7 +133,10 @@ def numbering_of(document: Document) -> Numbering:
 
 
 def _own_definition(numbering: Numbering, instance: BaseOxmlElement, definition: str) -> str:
-    """Lists of one definition go on counting, unless an instance overrides levels: it gets a copy that starts anew."""
+    """Return the definition that a list counts with.
+
+    Lists of the same definition share its counters. A list that overrides levels gets a copy with its own counters.
+    """
     overrides = list(instance.iter(qn("w:lvlOverride")))
     if not overrides:
         return definition
@@ -152,14 +155,14 @@ def _own_definition(numbering: Numbering, instance: BaseOxmlElement, definition:
 
 
 def paragraph_level(element: BaseOxmlElement) -> int | None:
-    """The outline level that a paragraph or style sets itself, counted from 1; None for body text."""
+    """Return the outline level that a paragraph or style sets itself, counted from 1; None for body text."""
     outline = element.find(f"{qn('w:pPr')}/{qn('w:outlineLvl')}")
     level = _integer(outline.get(_VAL), _MAX_LEVELS) + 1 if outline is not None else _MAX_LEVELS + 1
     return level if 1 <= level <= _MAX_LEVELS else None
 
 
 def _list_of(element: BaseOxmlElement) -> tuple[str, int | None] | None:
-    """The list id and level that a paragraph or style names."""
+    """Return the list id and level that a paragraph or style names."""
     properties = element.find(f"{qn('w:pPr')}/{qn('w:numPr')}")
     if properties is None:
         return None

@@ -1,7 +1,7 @@
-"""Whether Word shows a run of text: hidden, tiny, or in the colour of its background.
+"""Determine which runs of text Word shows: not those that are hidden, tiny, or in the colour of their background.
 
-Follows ISO/IEC 29500-1 17.7.2 (style hierarchy) and 17.7.3 (toggle properties). The conditional formats of table styles
-are not computed: in a table whose style shades cells the background counts as unknown, and its text as visible.
+This follows ISO/IEC 29500-1 17.7.2 (style hierarchy) and 17.7.3 (toggle properties). The conditional formats of table
+styles are not computed: in a table whose style shades cells, the background is unknown and the text counts as visible.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _HIGHLIGHTS = {"white": WHITE, "black": (0, 0, 0), "yellow": (255, 255, 0)}
 
 
 class _Properties(TypedDict, total=False):
-    """The run properties that decide whether text is seen; None stands for a colour that is not known."""
+    """The run properties that decide whether text is visible; a colour of None is unknown."""
 
     vanish: bool
     specVanish: bool
@@ -42,7 +42,7 @@ class _Properties(TypedDict, total=False):
 
 
 class Visibility:
-    """The styles of a document and the colour of its pages."""
+    """Decides what a document shows, from its styles and the colour of its pages."""
 
     def __init__(self, styles: BaseOxmlElement, document: BaseOxmlElement) -> None:
         self._styles = {style.get(qn("w:styleId"), ""): style for style in styles.iter(qn("w:style"))}
@@ -81,7 +81,7 @@ class Visibility:
         return background is None or not blends(colour, background)
 
     def shows_row(self, row: BaseOxmlElement) -> bool:
-        """Return whether a row of a table is drawn with a height to be read."""
+        """Return whether a row of a table is drawn with a readable height."""
         properties = row.find(qn("w:trPr"))
         if properties is None:
             return True
@@ -94,7 +94,7 @@ class Visibility:
         return not is_flat and not _is_on(properties.find(qn("w:hidden")))
 
     def _of_style(self, style_id: str) -> _Properties:
-        """Return the run properties of a style with those that it inherits."""
+        """Return the run properties of a style, including inherited ones."""
         if style_id not in self._resolved:
             merged: _Properties = {}
             for style in self._chain(style_id):
@@ -103,7 +103,7 @@ class Visibility:
         return self._resolved[style_id]
 
     def _chain(self, style_id: str) -> Iterator[BaseOxmlElement]:
-        """Yield a style and those it is based on; a circle ends where it closes."""
+        """Yield a style and the styles it is based on; stop at a cycle."""
         seen: set[str] = set()
         while style_id in self._styles and style_id not in seen:
             seen.add(style_id)
@@ -111,7 +111,7 @@ class Visibility:
             style_id = _value(self._styles[style_id], "w:basedOn")
 
     def _is_flat(self, paragraph: BaseOxmlElement | None, style_id: str) -> bool:
-        """Return whether the lines of a paragraph are cut to an exact height of a point or less."""
+        """Return whether the lines of a paragraph have an exact height of a point or less."""
         for holder in ([] if paragraph is None else [paragraph]) + list(self._chain(style_id)):
             spacing = holder.find(f"{qn('w:pPr')}/{qn('w:spacing')}")
             if spacing is not None and (line := spacing.get(qn("w:line"))) is not None:
@@ -121,7 +121,7 @@ class Visibility:
     def _background(
         self, run: BaseOxmlElement, paragraph: BaseOxmlElement | None, properties: _Properties
     ) -> Colour | None:
-        """Return the colour behind a run, None where it is not known."""
+        """Return the colour behind a run, None if it is unknown."""
         if "background" in properties:
             return properties["background"]
         if paragraph is not None:
@@ -144,7 +144,7 @@ class Visibility:
         return self._page
 
     def _of_box(self, box: BaseOxmlElement) -> Colour | None:
-        """Return the colour of a text box; the page's where the box has no fill."""
+        """Return the colour of a text box, or of the page if the box has no fill; None if it is unknown."""
         shape = next((node for node in box.iterancestors() if node.find(_SHAPE_PROPERTIES) is not None), None)
         if shape is None:
             return None
@@ -159,7 +159,7 @@ class Visibility:
 
 
 def _run_properties(element: BaseOxmlElement | None) -> _Properties:
-    """Return what decides whether text is seen, of the properties that are set here."""
+    """Return those properties of an element that decide whether text is visible."""
     found: _Properties = {}
     if element is None:
         return found
@@ -189,11 +189,11 @@ def _run_properties(element: BaseOxmlElement | None) -> _Properties:
 
 
 def _text_fill(element: BaseOxmlElement) -> _Properties:
-    """Return the fill of letters that Word 2010 and later put in the place of their colour."""
+    """Return the fill of letters, which Word 2010 and later use instead of their colour."""
     solid = element.find(f"{_W14}solidFill")
     if solid is None:
         return {"filled": element.find(f"{_W14}noFill") is None, "colour": None}
-    # Transparency in thousandths of a percent.
+    # This alpha is transparency, in thousandths of a percent.
     alpha = solid.find(f".//{_W14}alpha")
     if alpha is not None and _integer(alpha.get(f"{_W14}val"), 0) >= 95_000:
         return {"filled": False}
@@ -209,7 +209,7 @@ def _too_small(properties: _Properties) -> bool:
 
 
 def _shade(shading: BaseOxmlElement) -> Colour | None:
-    """Return the colour of a shading; `solid` paints its foreground."""
+    """Return the colour of a shading, which is the foreground colour if the pattern is `solid`."""
     name = "w:color" if shading.get(_VAL) == "solid" else "w:fill"
     return from_hex(shading.get(qn(name)))
 
@@ -223,7 +223,7 @@ def _ancestor(element: BaseOxmlElement, tag: str) -> BaseOxmlElement | None:
 
 
 def _value(element: BaseOxmlElement | None, path: str) -> str:
-    """Return the value of a descendant that is named by prefixed steps, "" where there is none."""
+    """Return the value of the descendant at a path of prefixed names, "" if there is none."""
     found = None if element is None else element.find("/".join(map(qn, path.split("/"))))
     return "" if found is None else found.get(_VAL, "")
 

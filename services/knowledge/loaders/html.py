@@ -1,4 +1,4 @@
-"""Web pages: headings, text and tables, without scripts and navigation."""
+"""Load web pages: headings, text and tables, without scripts and navigation."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _SPACE = re.compile(r"[ \t\r\n\f]+")
 
 
 def load(path: Path, omissions: Omissions) -> Iterator[Section]:
-    """Sections by h1 to h6; the page's title is the top heading where there is no h1."""
+    """Yield sections by h1 to h6; the page's title is the top heading if there is no h1."""
     tree = LexborHTMLParser(decode_html(path.read_bytes()))
     omissions.hidden_text |= remove_invisible(tree)
     outline = Outline()
@@ -43,7 +43,7 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
 
 
 def decode_html(data: bytes) -> str:
-    """Text of a page: byte order mark, then the charset it declares if its bytes fit, then as plain text files."""
+    """Decode a page by its byte order mark, else by its declared charset if the bytes fit, else like plain text."""
     declared = _META_CHARSET.search(data[:_PRESCAN_BYTES])
     if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         name = declared[1].decode("ascii").lower()
@@ -56,7 +56,7 @@ def decode_html(data: bytes) -> str:
 
 
 def _walk(root: LexborNode, outline: Outline) -> Iterator[Section]:
-    """Feed the outline from the nodes in order, with a stack: nesting depth is the file's choice."""
+    """Feed the nodes to the outline in order, with a stack, because the file determines the depth of nesting."""
     line: list[str] = []
 
     def end_line() -> None:
@@ -64,7 +64,7 @@ def _walk(root: LexborNode, outline: Outline) -> Iterator[Section]:
             outline.line(text)
         line.clear()
 
-    # A node, or None where a block ends.
+    # Each item is a node, or None for the end of a block.
     stack: list[LexborNode | None] = [root]
     while stack:
         node = stack.pop()
@@ -106,7 +106,7 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def _rows(table: LexborNode) -> list[list[str]]:
-    """The cells of a data table; empty for a layout table (one column, or tables or headings inside)."""
+    """Return the cells of a data table, or [] for a layout table (one column, or tables or headings inside)."""
     if table.css_first("table table, h1, h2, h3, h4, h5, h6") is not None:
         return []
     rows = laid_out([_cell(cell) for cell in _children(row) if cell.tag in ("td", "th")] for row in table.css("tr"))
@@ -122,7 +122,7 @@ def _cell(cell: LexborNode) -> Cell:
 
 def _span(cell: LexborNode, name: str) -> int:
     value = cell.attributes.get(name) or "1"
-    # The standard clamps both to limits of four and five digits.
+    # The standard clamps colspan to 1,000 and rowspan to 65,534, so five digits are enough.
     return int(value[-5:]) if value.isascii() and value.isdigit() else 1
 
 

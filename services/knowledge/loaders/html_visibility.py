@@ -1,6 +1,7 @@
-"""Takes out of a page what a browser does not show.
+"""Remove from a page what a browser does not show.
 
-A class name alone, such as `sr-only`, hides nothing; a rule does. `<details>` can be opened by the reader and stays.
+A class name alone, such as `sr-only`, hides nothing; only a CSS rule does. `<details>` can be opened by the reader and
+stays.
 """
 
 import re
@@ -12,7 +13,7 @@ from services.knowledge.loaders.colours import WHITE, Colour, blends
 from services.knowledge.loaders.css import StyleSheets, colour_of, pixels, share
 
 # Not shown by the default style sheet of HTML (https://html.spec.whatwg.org/multipage/rendering.html#hidden-elements),
-# or only by programs that run no scripts. What they hold is no text of the page, so leaving it out needs no word.
+# or only by programs that run no scripts. Their content is not text of the page, so it does not count as hidden text.
 _NEVER_SHOWN = frozenset(
     {"script", "style", "noscript", "template", "datalist", "noembed", "noframes", "rp", "title", "head"}
 )
@@ -31,7 +32,7 @@ _FONT_SIZE = re.compile(r"(?:^|\s)([\d.]+(?:px|pt|em|rem|%)|0)(?:\s*/|\s)")
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What an element inherits. A colour is None where it is not known; `is_drawn` is false for text without ink."""
+    """The properties that an element inherits. An unknown colour is None; `is_drawn` is false for transparent text."""
 
     visible: bool = True
     font_px: float = 16.0
@@ -47,12 +48,12 @@ class _Look:
 
 
 def remove_invisible(tree: LexborHTMLParser) -> bool:
-    """Remove the elements and texts that a browser would not show; return whether there was such text."""
+    """Remove the elements and texts that a browser would not show, and return whether they included text."""
     if tree.root is None:
         return False
     sheets = StyleSheets.of(tree)
     doomed: list[LexborNode] = []
-    # A stack, not recursion: depth is the file's choice.
+    # A stack instead of recursion, because the file determines the depth.
     stack = [(tree.root, _Look())]
     while stack:
         node, inherited = stack.pop()
@@ -80,7 +81,7 @@ def remove_invisible(tree: LexborHTMLParser) -> bool:
 
 
 def _is_taken_away(node: LexborNode, tag: str, styles: dict[str, str]) -> bool:
-    """Return whether an element is hidden with everything in it."""
+    """Return whether an element and everything in it is hidden."""
     attributes = node.attributes
     if tag != "body" and ("hidden" in attributes and "display" not in styles):
         return True
@@ -99,7 +100,7 @@ def _is_taken_away(node: LexborNode, tag: str, styles: dict[str, str]) -> bool:
 
 
 def _is_dot(attributes: dict[str, str | None]) -> bool:
-    """Return whether an image is too small to be seen; its replacement text is then for programs only."""
+    """Return whether an image is too small to be visible; its alternative text is then meant for programs only."""
     return any((attributes.get(name) or "").strip() in ("0", "1", "0px", "1px") for name in ("width", "height"))
 
 
@@ -141,13 +142,13 @@ def _inherited(node: LexborNode, tag: str, styles: dict[str, str], above: _Look)
     if named and named not in ("inherit", "currentcolor", "unset"):
         colour, opacity = colour_of(named)
         clip = styles.get("background-clip", "") + styles.get("-webkit-background-clip", "")
-        # Letters may be cut out of the background instead: a gradient over a title.
+        # Transparent letters may be cut out of the background instead, such as a gradient in a title.
         look = replace(look, colour=colour, is_drawn=opacity >= _LEAST_OPACITY or "text" in clip)
     return look
 
 
 def _painted(node: LexborNode, tag: str, styles: dict[str, str], look: _Look) -> _Look:
-    """Return the look over the background of an element."""
+    """Return the look with the background of an element."""
     shorthand = styles.get("background", "")
     if _URL_OR_GRADIENT.search(shorthand + styles.get("background-image", "")):
         return replace(look, background=None)
@@ -177,7 +178,7 @@ def _font_px(size: str, inherited: float) -> float:
 
 
 def _has_text(node: LexborNode) -> bool:
-    """Return whether there are letters or digits in a node besides scripts and style sheets; marks say nothing."""
+    """Return whether a node has letters or digits outside scripts and style sheets; punctuation does not count."""
     stack = [node]
     while stack:
         current = stack.pop()

@@ -1,13 +1,13 @@
-"""Headings that a line of plain text writes out: 第三章 总则, 一、作息, （二）用电：…, 问：几点熄灯？
+"""Recognise headings in lines of plain text, such as 第三章 总则, 一、作息, （二）用电：… and 问：几点熄灯？.
 
-Most files of groups are notices and FAQs without any heading style. Cut by these lines, a passage is about one thing:
-its vector is near to the questions about it, and a citation names it.
+Most files in groups are notices and FAQs without heading styles. Cut at these lines, a passage has a single subject:
+its vector is close to questions about it, and citations can name it.
 """
 
 import re
 from dataclasses import dataclass
 
-# Below every level that a format marks itself.
+# Deeper than every heading level that a file format can mark.
 _CHAPTER, _PART, _NUMBERED, _BRACKETED, _ARTICLE, _QUESTION = range(11, 17)
 
 _DIGITS = "〇零一二三四五六七八九十百千"
@@ -26,9 +26,10 @@ _LEADERS = re.compile(r"[.·…]{3,}\s*\d*$")
 
 @dataclass(frozen=True, slots=True)
 class LineHeading:
-    """What a line heads. `is_text`: the line also says something and stays in the text.
+    """A heading in a line of text. `is_text` is set when the line says more than the heading and stays in the text.
 
-    `is_complete`: what it heads says all by itself, however short, as a question with its answer does.
+    `is_complete` is set when the text under the heading stands on its own, however short, such as a question with its
+    answer.
     """
 
     level: int
@@ -38,7 +39,7 @@ class LineHeading:
 
 
 def line_heading(line: str) -> LineHeading | None:
-    """The heading that a line is or begins with, None for any other line.
+    """Return the heading that a line is or begins with, None for any other line.
 
     >>> line_heading("二、期中考试")
     LineHeading(level=13, title='二、期中考试', is_text=False, is_complete=False)
@@ -66,5 +67,5 @@ def _headed(level: int, text: str, end: int) -> LineHeading | None:
     lead = re.match(rf"(?P<title>[^：:。！？；，,]{{1,{_LEAD_CHARS}}})[：:]", rest)
     if lead:
         return LineHeading(level, text[: text.index(lead["title"], end)] + lead["title"].strip(), is_text=True)
-    # Every article of a rule is one thing; what is only numbered may be an item of a list.
+    # Every article (条) is a unit of its own; a line that is only numbered may be a list item.
     return LineHeading(level, text[:end], is_text=True) if level == _ARTICLE and rest else None

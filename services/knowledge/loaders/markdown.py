@@ -1,4 +1,4 @@
-"""Markdown: heading path, fenced code kept whole, pipe tables as tables."""
+"""Load Markdown: heading paths, whole blocks of fenced code, and pipe tables."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
-    """Sections by ATX (`#`) and setext (underlined) headings, after CommonMark's rules for blocks."""
+    """Yield sections by ATX (`#`) and setext (underlined) headings, following CommonMark's rules for blocks."""
     lines = decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     outline = Outline()
     index = _skip_front_matter(lines, outline)
@@ -47,7 +47,7 @@ def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
 
 
 def _skip_front_matter(lines: list[str], outline: Outline) -> int:
-    """Keep the lines of a YAML block at the top as text, without its rules; returns the first line after it."""
+    """Keep a YAML block at the top as text, without its delimiters, and return the index of the first line after it."""
     if lines[0].rstrip() != "---":
         return 0
     for end, line in enumerate(lines[1:200], start=1):
@@ -68,7 +68,7 @@ def _fence_end(lines: list[str], start: int, mark: str) -> int:
 
 
 def _title(text: str) -> str:
-    """The text of an ATX heading without the marks that may close it."""
+    """Return the text of an ATX heading without closing marks."""
     text = text.strip()
     bare = text.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else text

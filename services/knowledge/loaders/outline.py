@@ -1,4 +1,4 @@
-"""The path of headings while a document is read from top to bottom."""
+"""Track the path of headings while a document is read from top to bottom."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,10 +10,11 @@ _MAX_TITLE_CHARS = 100
 
 
 class Outline:
-    """Turns a stream of headings, lines and tables into sections that carry their heading path.
+    """Turns a stream of headings, lines and tables into sections with their heading path.
 
-    Lines under one heading become one section. A heading with nothing under it becomes a section of its own text, so
-    that no heading is lost. Each method yields the sections that are complete by then; call `close` at the end.
+    Lines under one heading become one section. A heading with nothing under it becomes a section whose text is the
+    heading, so that no heading is lost. Each method yields the sections that are complete by then; call `close` at the
+    end.
     """
 
     def __init__(self, page: int | None = None) -> None:
@@ -24,11 +25,10 @@ class Outline:
         self._complete = False
 
     def heading(self, level: int, title: str, *, complete: bool = False) -> Iterator[Section]:
-        """Enter a heading; level 1 is the top. Deeper or equal levels above it are left.
+        """Start a heading, and end the current headings of the same and deeper levels. Level 1 is the top.
 
-        `complete` is that of the sections under it.
-
-        More than 100 characters are a paragraph that somebody gave a heading's style: they become a line.
+        `complete` applies to the sections under it, see `Section`. A title of more than 100 characters is a paragraph
+        that was given a heading's style by mistake, and becomes a line.
         """
         title = " ".join(title.split())
         if not title:
@@ -45,11 +45,11 @@ class Outline:
         self._complete = complete
 
     def line(self, text: str) -> None:
-        """Add a line (or several, with newlines) under the current heading."""
+        """Add a line, or several separated by newlines, under the current heading."""
         self._lines.append(text)
 
     def prose(self, text: str) -> Iterator[Section]:
-        """Add a line of plain text, which may be or begin with a heading that it writes out itself."""
+        """Add a line of plain text, which may be or begin with a heading."""
         found = line_heading(text)
         if found is not None:
             yield from self.heading(found.level, found.title, complete=found.is_complete)
@@ -57,7 +57,7 @@ class Outline:
             self.line(text)
 
     def table(self, rows: Iterable[Sequence[str]]) -> Iterator[Section]:
-        """Add a table under the current heading; rows are lists of cells, the first is the header."""
+        """Add a table under the current heading; rows are lists of cells, and the first row is the header."""
         sections = list(table_sections(rows, self._page, self._titles()))
         if sections:
             yield from self._flush(keep_bare=True)
@@ -65,7 +65,7 @@ class Outline:
             yield from sections
 
     def turn_page(self, page: int) -> Iterator[Section]:
-        """Go to another page under the same headings."""
+        """Continue on another page under the same headings."""
         yield from self._flush(keep_bare=True)
         self._page = page
 

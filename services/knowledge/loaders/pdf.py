@@ -1,4 +1,4 @@
-"""PDF: text of each page, without running heads, with broken lines joined and bookmarks as headings."""
+"""Load PDF files: the text of each page without running heads, with lines joined and bookmarks as headings."""
 
 import logging
 import re
@@ -19,14 +19,14 @@ from services.knowledge.rejections import Rejection, rejected
 
 _LOG = logging.getLogger(__name__)
 
-# Fonts often map glyphs to Kangxi radicals (⼈ U+2F08) and ligatures; no search would find the words then.
+# Fonts often map glyphs to Kangxi radicals (⼈ U+2F08) and ligatures, and no search would find such words.
 _LOOKALIKES = {
     code: normalize("NFKC", chr(code)) for block in ((0x2F00, 0x2FD6), (0xFB00, 0xFB07)) for code in range(*block)
 }
 _SPACED_HANZI = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 _HANZI_PAIR = re.compile(r"(?<=[\u4e00-\u9fff])(?=[\u4e00-\u9fff])")
 _EDGE_LINES = 2
-_RECURRING_SHARE = 0.4  # odd and even pages have heads of their own, so each may be on less than half of them
+_RECURRING_SHARE = 0.4  # odd and even pages have different heads, so each head may be on less than half of the pages
 _RECURRING_PAGES = 3
 _PAGE_NUMBER = re.compile(
     r"[-—–·\s]*(?:第|Page)?\s*(\d{1,5})\s*页?\s*(?:(?:[/共,，]|of)+\s*(?:共|第)?\s*\d{1,5}\s*页?)?[-—–·\s]*"
@@ -36,11 +36,11 @@ _MAX_BOOKMARKS = 5000
 
 
 def load(path: Path, omissions: Omissions) -> Iterator[Section]:
-    """A section for each page, and for each bookmark whose title stands as a line on its page.
+    """Yield a section for each page, and for each bookmark, at the line that is its title.
 
-    Raises DocumentRejected for an encrypted file that an empty password does not open, a file without any text
-    (scanned), a damaged page, and streams past pypdf's limits. A file with some scanned pages is accepted. Text that
-    is drawn and not seen is left out.
+    Raise `DocumentRejected` for an encrypted file that an empty password does not open, a file without any text
+    (scanned), a damaged page, and streams beyond pypdf's limits. A file with some scanned pages is accepted. Text that
+    is drawn but not visible is left out.
     """
     try:
         yield from _sections(PdfReader(path), omissions)
@@ -69,7 +69,7 @@ def _sections(reader: PdfReader, omissions: Omissions) -> Iterator[Section]:
 
 
 def _unlock(reader: PdfReader) -> None:
-    """Open a file that is only protected against printing or copying: its user password is empty."""
+    """Decrypt a file that is only protected against printing or copying, so that its user password is empty."""
     if not reader.is_encrypted:
         return
     try:
@@ -82,7 +82,7 @@ def _unlock(reader: PdfReader) -> None:
 
 
 def _lines(reader: PdfReader, index: int, layers: frozenset[int], omissions: Omissions) -> list[str]:
-    """The lines of a page that are seen and not blank."""
+    """Return the visible lines of a page that are not blank."""
     try:
         page = reader.pages[index]
         ink = PageInk(page, layers)
@@ -93,7 +93,7 @@ def _lines(reader: PdfReader, index: int, layers: frozenset[int], omissions: Omi
             omissions.hidden_text |= len("".join(text.split())) < whole
     except (MemoryError, LimitReachedError):
         raise
-    except Exception as error:  # pypdf lets any error of its parsers through
+    except Exception as error:  # pypdf lets any error of its parsers propagate
         raise rejected(Rejection.CORRUPT_PAGE, repr(error), page=index + 1) from error
     return [_respaced(line) for raw in text.translate(_LOOKALIKES).splitlines() if (line := raw.strip())]
 
@@ -103,15 +103,15 @@ def _extracted(page: PageObject, ink: PageInk) -> str:
 
 
 def _respaced(line: str) -> str:
-    """A line of letter-spaced hanzi (会 议 纪 要) without the spaces."""
+    """Return a line of letter-spaced hanzi (会 议 纪 要) without the spaces, and any other line unchanged."""
     spaced = len(_SPACED_HANZI.findall(line))
     return _SPACED_HANZI.sub("", line) if spaced > 2 and spaced > 2 * len(_HANZI_PAIR.findall(line)) else line
 
 
 def without_running_heads(pages: list[list[str]]) -> list[list[str]]:
-    """Pages without headers, footers and page numbers: lines among a page's first or last two that recur.
+    """Return the pages without headers, footers and page numbers: recurring lines among a page's first or last two.
 
-    Lines count as the same when they differ in digits only; bare page numbers must run on with the pages.
+    Lines count as the same if they differ only in digits; bare page numbers must increase with the pages.
     """
     edges = [{place: _key(lines[place], index) for place in _edge_places(lines)} for index, lines in enumerate(pages)]
     counts = Counter(key for page in edges for key in set(page.values()))
@@ -137,9 +137,9 @@ def _key(line: str, index: int) -> str:
 def _pages_of_blocks(
     pages: list[list[str]], bookmarks: dict[int, list[tuple[int, str]]]
 ) -> list[list[tuple[int | None, str]]]:
-    """For each page its paragraphs as (None, text) and headings as (level, title).
+    """Return the paragraphs of each page as (None, text) and its headings as (level, title).
 
-    A sentence that runs over the end of a page belongs to the page where it begins.
+    A sentence that crosses a page break belongs to the page where it begins.
     """
     result: list[list[tuple[int | None, str]]] = []
     previous: list[str] = []
@@ -153,7 +153,7 @@ def _pages_of_blocks(
             if matches:
                 blocks += [(None, text) for text in joined(pending, width)]
                 pending = []
-                # Titles passed over are on no line of their own; the path still goes through them.
+                # The skipped titles have no line on the page but are still part of the heading path.
                 blocks += titles[: matches[0] + 1]
                 del titles[: matches[0] + 1]
             else:
@@ -185,7 +185,7 @@ def _compact(text: str) -> str:
 
 
 def _bookmarks(reader: PdfReader) -> dict[int, list[tuple[int, str]]]:
-    """Page index to the (level, title) of the bookmarks that point to it, in their order; empty where broken."""
+    """Map page indexes to the (level, title) of their bookmarks, in order; return {} if the bookmarks are broken."""
     found: dict[int, list[tuple[int, str]]] = {}
     try:
         for level, bookmark in _flat(reader.outline):
@@ -194,7 +194,7 @@ def _bookmarks(reader: PdfReader) -> dict[int, list[tuple[int, str]]]:
             if index is not None and title:
                 found.setdefault(index, []).append((level, title))
     except (PyPdfError, KeyError, TypeError, ValueError, AttributeError) as error:
-        # Bookmarks are an extra; the text is complete without them.
+        # Bookmarks are optional: the text is complete without them.
         _LOG.warning("bookmarks unreadable: %r", error)
         return {}
     return found

@@ -1,4 +1,4 @@
-"""Colours that the operators of a PDF page name, as far as they can be known without rendering it."""
+"""Resolve the colours in the operators of a PDF page, as far as possible without rendering it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ _LIGHT_IN_LAB = 97.0
 class ColourSpace:
     """A colour space (ISO 32000-2, 8.6).
 
-    `components` is the number of a device colour's components, 0 for other spaces. `inks` marks Separation and
-    DeviceN, in which zero is paper. `palette` has the colours of an Indexed space.
+    `components` is the number of components of a device colour, 0 for other spaces. `inks` marks Separation and
+    DeviceN, in which zero is the colour of the paper. `palette` has the colours of an Indexed space.
     """
 
     components: int = 0
@@ -27,7 +27,7 @@ class ColourSpace:
     palette: tuple[Colour | None, ...] = ()
 
     def colour(self, values: Sequence[float]) -> Colour | None:
-        """Return the colour of component values, None where it cannot be known."""
+        """Return the colour of component values, None if it is unknown."""
         if self.palette:
             index = int(values[0]) if values else 0
             return self.palette[index] if 0 <= index < len(self.palette) else None
@@ -39,7 +39,7 @@ class ColourSpace:
 
 
 def device_colour(values: Sequence[float]) -> Colour | None:
-    """Return the colour of one grey, three red-green-blue or four cyan-magenta-yellow-black components from 0 to 1."""
+    """Return the colour of one grey, three RGB or four CMYK components from 0 to 1."""
     if len(values) == 1:
         return _eight_bit(values[0], values[0], values[0])
     if len(values) == 3:
@@ -56,7 +56,7 @@ def _eight_bit(red: float, green: float, blue: float) -> Colour:
 
 
 def colour_space(named: Any, defined: Any) -> ColourSpace:
-    """Return the space of a name or array; `defined` are the colour spaces of the resources."""
+    """Return the colour space of a name or array; `defined` are the colour spaces of the page's resources."""
     value = named.get_object() if hasattr(named, "get_object") else named
     if isinstance(value, str):
         if value in _DEVICE_COMPONENTS:

@@ -1,11 +1,11 @@
-"""Lines of a printed page back to paragraphs."""
+"""Join the lines of a printed page to paragraphs."""
 
 import re
 
 _SENTENCE_END = "。！？；：!?;:…”’」』）】》"
 _GOES_ON = "，、（《「『“"
 _HYPHENS = "-\u2010\u00ad"
-# 第三条, 一、, （二）, 3., (4), ①, • and dashes begin an item of their own.
+# 第三条, 一、, （二）, 3., (4), ①, • and dashes begin an item.
 _ITEM = re.compile(
     r"第[〇零一二三四五六七八九十百千\d]+[章节条款编部篇]|[（(]?[一二三四五六七八九十]{1,3}[)）、.．]"
     r"|[（(]\d{1,3}[)）]|\d{1,3}(?:\.\d{1,3})*[、)）．.]\s*\D|\d{1,3}(?:\.\d{1,3})+\s|[①-⑳•●○■◆▪·]|[-—*]\s"
@@ -17,7 +17,7 @@ _FIRST_WIDE = "\u2e80"
 
 
 def joined(lines: list[str], width: float) -> list[str]:
-    """The paragraphs that consecutive lines make up, where `width` is that of a full line (`full_width`)."""
+    """Return the paragraphs of consecutive lines; `width` is the minimum width of a full line (`full_width`)."""
     paragraphs: list[list[str]] = []
     for index, line in enumerate(lines):
         between = glue(lines[index - 1], line, width) if index else None
@@ -31,10 +31,10 @@ def joined(lines: list[str], width: float) -> list[str]:
 
 
 def glue(line: str, following: str, width: float) -> str | None:
-    """What stood between two lines before the page was set: "" or a space; None where a paragraph ended.
+    """Return what to put between two lines to join them, "" or a space, or None if a paragraph ends between them.
 
-    A paragraph ends at a sentence end, before a numbered item, and after a line that is not full, since a heading or
-    the last line of a paragraph is shorter than the column.
+    A paragraph ends at the end of a sentence, before a numbered item, and after a line that is not full, because a
+    heading or the last line of a paragraph is shorter than the column.
     """
     last, first = line[-1], following[0]
     if _ITEM.match(following) or _LEADERS.search(line):
@@ -47,7 +47,7 @@ def glue(line: str, following: str, width: float) -> str | None:
 
 
 def full_width(lines: list[str]) -> float:
-    """The least width that counts as a full line: three quarters of the widest tenth of the lines, or ten hanzi."""
+    """Return the minimum width of a full line: three quarters of the 90th percentile, but at least ten hanzi."""
     widths = sorted(map(_width, lines))
     return max(_LEAST_FULL, _FULL_SHARE * widths[int(0.9 * len(widths))]) if widths else _LEAST_FULL
 
@@ -57,5 +57,5 @@ def _is_hyphenated(line: str, following: str) -> bool:
 
 
 def _width(line: str) -> int:
-    """Columns, where Chinese characters take two."""
+    """Return the width of a line in columns; Chinese characters take two."""
     return len(line) + sum(character >= _FIRST_WIDE for character in line)

@@ -1,8 +1,8 @@
-"""Which strings of a PDF page a reader sees.
+"""Determine which strings of a PDF page a reader sees.
 
-Follows the operators of the page (ISO 32000-2, 8 and 9) as far as rectangles, colours, clipping, transparency and
-layers go. It is no renderer: over a photograph, a gradient or a pattern, text counts as visible, and so does whatever
-a font draws, even if its glyphs are empty.
+This follows the rectangles, colours, clipping, transparency and layers of the page's operators (ISO 32000-2, 8 and 9).
+It is not a renderer: text over a photograph, a gradient or a pattern counts as visible, and so does everything that a
+font draws, even if its glyphs are empty.
 """
 
 import logging
@@ -25,16 +25,17 @@ _IDENTITY: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 _FILLING = (b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*")
 _LEAST_POINTS = 1.0
 _LEAST_ALPHA = 0.05
-# Thinner areas are rules and frames: no text is on them or under them.
+# Thinner areas are lines and frames, with no text on or under them.
 _LEAST_AREA_SIDE = 2.0
-# A string is looked at in five places along its estimated length, and may be seen in one of them by a wrong estimate.
+# A string is probed at five places along its estimated length. Because of a wrong estimate, a hidden string may appear
+# visible at one of them.
 _PROBES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST_PROBES_SEEN = 1
 _WIDTH_OF_BYTE_EM = 0.5
 _PROBE_HEIGHT_EM = 0.3
-# Within an array of strings, a move farther than this begins a string of its own.
+# Within an array of strings, a move farther than this begins a new string.
 _FAR_MOVE_EM = 20.0
-# Programs for text recognition put invisible text over the picture of a page, or visible text under it.
+# OCR programs put invisible text over the picture of a page, or visible text under it.
 _SCAN_SHARE_OF_PAGE = 0.5
 _STAMP_SHARE_OF_TEXT = 0.2
 _MOST_WHITE_CHECK_BYTES = 32 << 20
@@ -84,7 +85,7 @@ class _Box:
 
 @dataclass(frozen=True, slots=True)
 class _Area:
-    """A painted area. `colour` is None where it is not known; `is_whole` where all of the box is painted with it."""
+    """A painted area. `colour` is None if it is unknown; `is_whole` is set if the colour fills the whole box."""
 
     box: _Box
     colour: Colour | None
@@ -96,8 +97,8 @@ class _Area:
 class _Shown:
     """A string that is shown.
 
-    `areas_before` counts what was painted before it, `size` its bytes, `em` is the size of its letters in points. It is
-    looked at in the `probes`, and drawn with the `colours`.
+    `areas_before` counts the areas painted before it, and `size` its bytes; `em` is the size of its letters in points.
+    `probes` are the points at which its visibility is tested, and `colours` those that it is drawn with.
     """
 
     areas_before: int
@@ -110,7 +111,7 @@ class _Shown:
 
 @dataclass(slots=True)
 class _State:
-    """The part of the graphics state that decides what is seen (ISO 32000-2, 8.4)."""
+    """The part of the graphics state that decides what is visible (ISO 32000-2, 8.4)."""
 
     matrix: _Matrix
     clip: _Box
@@ -129,13 +130,13 @@ class _State:
     rise: float = 0.0
     stretch: float = 1.0
     spacing: float = 0.0
-    # Strings that all further painting of this state is cut to.
+    # The numbers of the strings that further painting in this state is clipped to.
     text_clip: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
 class _Path:
-    """A path under construction, in coordinates of the page."""
+    """A path under construction, in page coordinates."""
 
     points: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     rectangles: int = 0
@@ -145,7 +146,7 @@ class _Path:
         return _Box.around(self.points) if self.points else None
 
     def is_rectangle(self) -> bool:
-        """Whether the path is one rectangle along the axes."""
+        """Return whether the path is a single rectangle parallel to the axes."""
         if self.is_other or len(self.points) not in (4, 5) or self.rectangles > 1:
             return False
         box = _Box.around(self.points)
@@ -154,10 +155,10 @@ class _Path:
 
 
 class PageInk:
-    """Follows one page while pypdf extracts its text: pass `before` and `after` as its visitors.
+    """Follows one page while pypdf extracts its text; `before` and `after` are pypdf's operand visitors.
 
-    After a first pass `unseen` gives the numbers of the strings that a reader does not see; given to a second pass
-    over the same page as `left_out`, those strings are taken out of what pypdf reads.
+    After a first pass, `unseen` returns the numbers of the strings that a reader does not see. A second pass over the
+    same page takes these numbers as `left_out` and removes the strings from pypdf's input.
     """
 
     def __init__(self, page: PageObject, hidden_layers: frozenset[int], left_out: frozenset[int] = frozenset()) -> None:
@@ -175,14 +176,14 @@ class PageInk:
         self._line: _Matrix = _IDENTITY
         self._pen = (0.0, 0.0)
         self._clipped_text: list[int] = []
-        # For each open marked content whether it, or one around it, is in a layer that is switched off.
+        # For each open marked content, whether it or one around it belongs to a layer that is switched off.
         self._marks: list[bool] = []
         self._areas: list[_Area] = []
         self._shown: list[_Shown] = []
         self._actions = self._operator_actions()
 
     def before(self, operator: bytes, operands: Any, _matrix: Any, _text_matrix: Any) -> None:
-        """Take note of an operator before pypdf handles it."""
+        """Record an operator before pypdf handles it."""
         action = self._actions.get(operator)
         if action is None:
             return
@@ -199,7 +200,7 @@ class PageInk:
             del self._marks[marks:]
 
     def unseen(self) -> frozenset[int]:
-        """Return the numbers of the strings that are shown and not seen."""
+        """Return the numbers of the strings that are shown but not visible."""
         by_image, by_shape = self._covers(is_image=True), self._covers(is_image=False)
         outlines = [
             area
@@ -228,13 +229,13 @@ class PageInk:
         return any(area.is_image and area.box.cut(self._page_box).area() >= least for area in self._areas)
 
     def _covers(self, *, is_image: bool) -> list[tuple[int, _Area]]:
-        """Return the areas that hide what is below them, with their places in the order of painting."""
+        """Return the areas that hide everything below them, with their positions in the order of painting."""
         return [(place, area) for place, area in enumerate(self._areas) if area.is_whole and area.is_image == is_image]
 
     def _blends(self, shown: _Shown, painted: Set[Colour | None]) -> bool:
-        """Return whether a string has the colour of what is behind it, in every colour that it is drawn with.
+        """Return whether a string blends with its background in every colour that it is drawn with.
 
-        `painted` are all colours of areas of the page.
+        `painted` are the colours of all areas of the page.
         """
         if not shown.colours or None in shown.colours:
             return False
@@ -316,7 +317,7 @@ class PageInk:
             setattr(self._state, name, value)
 
     def _restore(self) -> None:
-        # A form cannot undo what was saved outside of it: its list of saved states is its own.
+        # A form cannot restore a state that was saved outside of it: each form has its own list of saved states.
         if self._saved:
             self._state = self._saved.pop()
 
@@ -380,7 +381,7 @@ class PageInk:
             if isinstance(item, str | bytes):
                 strings.append(place)
                 continue
-            # In thousandths of the font's size, to the left.
+            # Numbers move to the left, in thousandths of the font size.
             move = -float(item) / 1000
             if abs(move) > _FAR_MOVE_EM and strings:
                 self._show(array, strings)
@@ -391,7 +392,7 @@ class PageInk:
             self._show(array, strings)
 
     def _show(self, operands: Any, places: list[int]) -> None:
-        """Take note of strings that follow each other, and take them out where they are known not to be seen."""
+        """Record consecutive strings, and remove them if they are known not to be visible."""
         number = len(self._shown)
         size = sum(len(operands[place]) for place in places)
         self._shown.append(self._string(size))
@@ -407,7 +408,7 @@ class PageInk:
         em = state.font_size * state.stretch
         first, last = self._pen
         middle = (first + last) / 2
-        # The pen is somewhere between: widths of glyphs are not looked up.
+        # The pen is somewhere in this range, because the widths of glyphs are not looked up.
         advance = size * em + max(0.0, state.spacing) * size * state.stretch
         self._pen = (min(first, first + advance), max(last, last + advance)) if advance else self._pen
         start = _at(matrix, first, state.rise)
@@ -420,7 +421,7 @@ class PageInk:
         height = state.rise + _PROBE_HEIGHT_EM * state.font_size
         probes = tuple(_at(matrix, middle + share * size * _WIDTH_OF_BYTE_EM * em, height) for share in _PROBES)
         colours: list[Colour | None] = []
-        # The mode has no effect on Type 3 fonts, whose glyphs may have colours of their own.
+        # The rendering mode has no effect on Type 3 fonts, whose glyphs may define their own colours.
         if state.is_type3:
             colours.append(None)
         elif state.mode not in (3, 7):
@@ -497,7 +498,7 @@ class PageInk:
         self._forms[-1] = (replace(self._state), self._saved, self._resources, len(self._marks))
         self._saved = []
         if is_off:
-            # Nothing of the form is drawn: a clip without area.
+            # An empty clip, because nothing in the form is drawn.
             self._state.clip = _Box(0.0, 0.0, 0.0, 0.0)
         self._state.matrix = _times(_matrix(drawn.get("/Matrix", _IDENTITY)), self._state.matrix)
         if "/BBox" in drawn:
@@ -509,7 +510,7 @@ class PageInk:
         if resources := _dictionary(drawn, "/Resources"):
             self._resources = resources
         elif len(self._forms) < _MOST_FORM_DEPTH:
-            # pypdf does not read forms without resources, which have no text; what they paint counts all the same.
+            # pypdf skips forms without resources, which have no text, but the areas that they paint still count.
             for inner_operands, operator in ContentStream(drawn, self._pdf, "bytes").operations:
                 if operator != b"Do":
                     self.before(operator, inner_operands, None, None)
@@ -529,7 +530,7 @@ class PageInk:
         return bool(self._marks) and self._marks[-1]
 
     def _is_off(self, layer: Any) -> bool:
-        """Return whether an optional content group is switched off, or the policy of a membership hides it."""
+        """Return whether an optional content group is switched off, or hidden by the policy of a membership."""
         membership = layer.get_object()
         if membership.get("/Type") != "/OCMD":
             return isinstance(layer, IndirectObject) and layer.idnum in self._hidden_layers
@@ -550,7 +551,7 @@ class PageInk:
 
 
 def _is_covered(shown: _Shown, covers: Sequence[tuple[int, _Area]]) -> bool:
-    """Return whether a string lies under areas that are painted later."""
+    """Return whether areas that are painted later cover a string."""
     later = [area for place, area in covers if place >= shown.areas_before]
     if not later:
         return False
@@ -559,9 +560,9 @@ def _is_covered(shown: _Shown, covers: Sequence[tuple[int, _Area]]) -> bool:
 
 
 def _is_outlined(shown: _Shown, outlines: Sequence[_Area]) -> bool:
-    """Return whether shapes are painted where a string without ink stands.
+    """Return whether shapes are painted at the place of a string that is drawn without colour.
 
-    Browsers that print a page draw letters of a missing weight as shapes, and lay the text over them without ink.
+    When browsers print a page, they draw letters of a missing font weight as shapes, and put invisible text over them.
     """
     # A letter does not fill its advance width.
     gap = _LETTER_GAP_EM * shown.em
@@ -586,14 +587,14 @@ def hidden_layers(reader: PdfReader) -> frozenset[int]:
 
 
 def _dictionary(holder: Any, name: str) -> Any:
-    """Return a dictionary that a dictionary holds, an empty one where it has none."""
+    """Return the dictionary under a name in a dictionary, or an empty one if it has none."""
     value = holder.get(name)
     found = value.get_object() if value is not None else None
     return found if isinstance(found, DictionaryObject) else DictionaryObject()
 
 
 def _is_white(image: Any) -> bool:
-    """Return whether an image is a white sheet; only looked at where its samples are stored plainly."""
+    """Return whether an image is entirely white; only images with plainly stored samples are inspected."""
     filters = image.get("/Filter") or []
     if not _PLAIN_FILTERS.issuperset([filters] if isinstance(filters, str) else filters):
         return False
@@ -612,12 +613,12 @@ def _device(operands: Any, count: int) -> Colour | None:
 
 
 def _initial(space: ColourSpace) -> Colour | None:
-    """Return the colour that a space begins with."""
+    """Return the initial colour of a colour space."""
     return BLACK if space.components in (1, 3, 4) else None
 
 
 def _colour(space: ColourSpace, operands: Any) -> Colour | None:
-    # The name of a pattern is no number.
+    # The operand of a pattern is its name.
     return None if any(isinstance(operand, str) for operand in operands) else space.colour(list(map(float, operands)))
 
 

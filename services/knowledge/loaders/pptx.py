@@ -1,4 +1,4 @@
-"""PowerPoint presentations: one slide is one page."""
+"""Load PowerPoint presentations; each slide is a page."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +16,10 @@ from services.knowledge.models import Omissions, Section
 
 
 def load(path: Path, omissions: Omissions) -> Iterator[Section]:
-    """Sections of each slide: its title as heading, text and tables in drawing order, then the speaker's notes.
+    """Yield the sections of each slide: title as heading, text and tables in drawing order, then the speaker's notes.
 
-    Slides and shapes that are not shown are left out. Notes are not on the screen either, but everyone who opens the
-    file sees them below the slide.
+    Slides and shapes that are not shown are left out. Notes are not projected either, but everyone who opens the file
+    sees them below the slide.
     """
     presentation = pptx.Presentation(str(path))
     width, height = presentation.slide_width or 0, presentation.slide_height or 0
@@ -53,7 +53,7 @@ def _sections(slide: Slide, number: int, view: SlideView) -> Iterator[Section]:
 
 
 def _table_rows(table: Table, view: SlideView) -> list[list[str]]:
-    """The texts of a table in their columns; what stands in cells that others cover is not shown."""
+    """Return the texts of a table in their columns, without the text of cells that a merged cell covers."""
     rows: list[list[Cell]] = []
     for row in table.rows:
         cells: list[Cell] = []
@@ -69,7 +69,7 @@ def _table_rows(table: Table, view: SlideView) -> list[list[str]]:
 
 
 def _chart_rows(frame: GraphicFrame) -> list[list[str]]:
-    """The numbers of a chart as a table: categories down, series across."""
+    """Return the numbers of a chart as a table with one row per category and one column per series."""
     plot = next(iter(frame.chart.plots), None)
     if plot is None:
         return []

@@ -1,7 +1,7 @@
-"""What the audience of a slide sees of its shapes and their text.
+"""Determine which shapes and text of a slide its audience sees.
 
-Colours are compared only where both are known: text that names its colour, in a shape of one colour or on a slide of
-one colour with nothing drawn between. Styles and themes are not computed beyond white and black.
+Colours are compared only if both are known: the text names its colour, and is in a shape of one colour or on a slide of
+one colour with nothing drawn in between. Styles and themes are not computed beyond white and black.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ class _Box:
 
 
 class SlideView:
-    """One slide as it is shown; remembers in `has_hidden_text` whether text was left out."""
+    """One slide as it is shown; `has_hidden_text` records whether text was left out."""
 
     def __init__(self, slide: Slide, width: int, height: int) -> None:
         self._slide = slide
@@ -57,11 +57,11 @@ class SlideView:
             self.has_hidden_text = any(_text(shape) for shape, _ in _placed(slide.shapes, 1.0, 1.0, 0.0, 0.0))
 
     def hide(self, text: str) -> None:
-        """Note text that is left out."""
+        """Record that a text is left out."""
         self.has_hidden_text = self.has_hidden_text or bool(text.strip())
 
     def shapes(self) -> Iterator[BaseShape]:
-        """Yield the shapes that are shown, in drawing order, those of groups in their group's place."""
+        """Yield the shapes that are shown, in drawing order; the shapes of a group take the group's position."""
         for shape, _ in _placed(self._slide.shapes, 1.0, 1.0, 0.0, 0.0):
             if self.shows(shape):
                 yield shape
@@ -69,7 +69,7 @@ class SlideView:
                 self.hide(_text(shape))
 
     def shows(self, shape: BaseShape) -> bool:
-        """Return whether a shape is neither hidden nor wholly beside the slide."""
+        """Return whether a shape is not hidden and not entirely outside the slide."""
         elements = [shape.element, *shape.element.iterancestors(qn("p:grpSp"))]
         for element in elements:
             properties = next(element.iter(qn("p:cNvPr")), None)
@@ -79,7 +79,7 @@ class SlideView:
         return box is None or box.meets(self._page)
 
     def text_of(self, shape: Shape) -> str:
-        """Return the text of a shape, one paragraph a line."""
+        """Return the text of a shape, one line per paragraph."""
         return self._seen(shape.text_frame, self._background(shape))
 
     def text_of_cell(self, cell: _Cell) -> str:
@@ -95,7 +95,7 @@ class SlideView:
         return "\n".join(text for paragraph in paragraphs if (text := paragraph.strip()))
 
     def _paragraph(self, paragraph: BaseOxmlElement, background: Colour | None) -> str:
-        """Return a paragraph on one line, without runs that are not seen."""
+        """Return a paragraph on one line, without runs that are not visible."""
         parts: list[str] = []
         for child in paragraph:
             if child.tag == qn("a:br"):
@@ -109,7 +109,7 @@ class SlideView:
         return "".join(parts).replace("\v", " ")
 
     def _background(self, shape: Shape) -> Colour | None:
-        """Return the colour behind the text of a shape, None where it is not known."""
+        """Return the colour behind the text of a shape, None if it is unknown."""
         is_filled, colour = _fill(shape.element.find(qn("p:spPr")), self._light)
         if is_filled:
             return colour
@@ -118,7 +118,7 @@ class SlideView:
         return self._behind(shape)
 
     def _behind(self, shape: Shape) -> Colour | None:
-        """Return the colour of the slide where nothing is drawn between it and a shape."""
+        """Return the colour of the slide if nothing is drawn between it and a shape, None otherwise or if unknown."""
         layout = self._slide.slide_layout
         drawn = (*layout.shapes, *layout.slide_master.shapes)
         if any(not other.is_placeholder for other in drawn):
@@ -144,18 +144,18 @@ class SlideView:
 def _placed(
     shapes: Iterable[BaseShape], across: float, down: float, left: float, top: float
 ) -> Iterator[tuple[BaseShape, _Box | None]]:
-    """Yield shapes with their place on the slide; `across` to `top` map the coordinates of their group to it."""
+    """Yield shapes with their place on the slide; `across` to `top` map their group's coordinates to the slide's."""
     for shape in shapes:
         if isinstance(shape, GroupShape):
             yield from _placed(shape.shapes, *_inner(shape, across, down, left, top))
             continue
-        # A placeholder may have no place of its own nor of its layout.
+        # A placeholder may have no position, neither its own nor from its layout.
         place: list[int | None] = [shape.left, shape.top, shape.width, shape.height]
         known = [length for length in place if length is not None]
         if len(known) < len(place):
             yield shape, None
         else:
-            # Turned about its middle, a shape stays within the circle around it.
+            # A shape that is rotated about its centre stays within this margin.
             x, y = left + across * known[0], top + down * known[1]
             wide, high = abs(across * known[2]), abs(down * known[3])
             margin = max(wide, high) / 2 if getattr(shape, "rotation", 0.0) else 0.0
@@ -163,7 +163,7 @@ def _placed(
 
 
 def _inner(group: GroupShape, across: float, down: float, left: float, top: float) -> tuple[float, float, float, float]:
-    """Return the map from the coordinates inside a group to the slide (ECMA-376 part 1, 20.1.7.5)."""
+    """Return the mapping from the coordinates inside a group to the slide (ECMA-376 part 1, 20.1.7.5)."""
     frame = group.element.find(f"{qn('p:grpSpPr')}/{qn('a:xfrm')}")
     places = [] if frame is None else [frame.find(qn(f"a:{name}")) for name in ("off", "ext", "chOff", "chExt")]
     if len(places) < 4 or any(place is None for place in places):
@@ -177,7 +177,7 @@ def _inner(group: GroupShape, across: float, down: float, left: float, top: floa
 
 
 def _light_colour(master: SlideMaster) -> Colour | None:
-    """Return the colour that a theme calls its first background, None where the master maps it to another."""
+    """Return the first background colour of the theme, None if it is unknown or the master maps it to another."""
     mapping = master.element.find(qn("p:clrMap"))
     theme = next((rel.target_part for rel in master.part.rels.values() if rel.reltype == RELATIONSHIP_TYPE.THEME), None)
     if theme is None or mapping is None or mapping.get("bg1") != "lt1":
@@ -191,7 +191,7 @@ def _text(shape: BaseShape) -> str:
 
 
 def _fill(properties: BaseOxmlElement | None, light: Colour | None) -> tuple[bool | None, Colour | None]:
-    """Return whether something is filled, None where it does not say, and with what colour, None where not known."""
+    """Return whether an element is filled (None if it does not say) and with what colour (None if unknown)."""
     fill = None if properties is None else next((child for child in properties if child.tag in _FILLS), None)
     if fill is None:
         return None, None
@@ -201,7 +201,7 @@ def _fill(properties: BaseOxmlElement | None, light: Colour | None) -> tuple[boo
 
 
 def _solid(fill: BaseOxmlElement, light: Colour | None) -> tuple[Colour | None, int]:
-    """Return the colour of a fill where it is known, and its opacity in thousandths of a percent."""
+    """Return the colour of a fill, None if it is unknown, and its opacity in thousandths of a percent."""
     if fill.tag != qn("a:solidFill") or not len(fill):
         return None, 100_000
     named = fill[0]
@@ -218,7 +218,7 @@ def _solid(fill: BaseOxmlElement, light: Colour | None) -> tuple[Colour | None, 
 
 
 def _is_drawn(properties: BaseOxmlElement | None, background: Colour | None, light: Colour | None) -> bool:
-    """Return whether a run is drawn with ink, in a size to be read and a colour that is not its background's."""
+    """Return whether a run is drawn at all, in a readable size and a colour different from its background."""
     if properties is None:
         return True
     size = properties.get("sz", "")

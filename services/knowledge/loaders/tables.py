@@ -1,23 +1,23 @@
-"""Tables of any format: cells that span others are laid out on a grid, and every value stays in its column."""
+"""Lay out tables of any format on a grid, so that every value stays in its column, and turn them into sections."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from services.knowledge.models import Section
 
-# A value that spans rows, such as a lesson of two hours, holds for each of them. Longer ones are passages.
+# A value that spans rows, such as a two-hour lesson, applies to each of them. Longer texts are passages.
 _REPEATED_CHARS = 40
-# Limits of Word (63 columns) and of HTML (1,000), and enough for both; a bomb would use more in every cell.
+# Word allows 63 columns and HTML 1,000. These limits are enough for real tables; a bomb would use more in every cell.
 _MOST_COLUMNS_SPANNED = 100
 _MOST_ROWS_SPANNED = 1000
-# Where fewer cells are filled, a row names the column of each value: bars would be most of the text.
+# If fewer cells than this are filled, rows name the column of each value, because most of the text would be bars.
 _SPARSE_SHARE = 0.1
 _SPARSE_WIDTH = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as a format writes it, with the number of columns and rows that it spans."""
+    """A cell of a file, with the number of columns and rows that it spans."""
 
     text: str
     columns: int = 1
@@ -25,20 +25,20 @@ class Cell:
 
 
 def repeated(text: str) -> str:
-    """Return what a text that spans several rows says in those below its first."""
+    """Return the text of a cell that spans rows, for the rows below its first; "" if it is long."""
     return text if len(text) <= _REPEATED_CHARS else ""
 
 
 def laid_out(rows: Iterable[Iterable[Cell]]) -> list[list[str]]:
-    """Return rows of texts in which every cell is in its column, as in the HTML table model.
+    """Return rows of texts with every cell in its column, as in the HTML table model.
 
-    A spanned column is empty; in a spanned row a short text is repeated.
+    Spanned columns are empty. In spanned rows a short text is repeated.
 
     >>> laid_out([[Cell("体育", rows=2), Cell("语文")], [Cell("数学")]])
     [['体育', '语文'], ['体育', '数学']]
     """
     grid: list[list[str]] = []
-    # Column to the text that comes down from above, and the number of rows it still covers.
+    # Maps a column to the text that continues from above, and the number of rows that it still covers.
     above: dict[int, tuple[str, int]] = {}
     for row in rows:
         texts: dict[int, str] = {}
@@ -76,9 +76,9 @@ def sparse_table_sections(
 ) -> Iterator[Section]:
     """Yield the sections of a table: its captions as text, then the table with its first row as header.
 
-    A row maps columns, counted from 0, to texts. Rows that hold a single cell above a wider header are captions (a
-    merged title row). Empty rows and columns are dropped; line breaks inside a cell become spaces. A row is written as
-    `数学 | 语文 |  | 体育`, and with a bar before an empty first cell; empty cells at its end are left out.
+    A row maps columns, counted from 0, to texts. Rows with a single cell above a wider header are captions (a merged
+    title row). Empty rows and columns are dropped; line breaks inside a cell become spaces. A row is written as
+    `数学 | 语文 |  | 体育`, with a bar before an empty first cell; empty cells at its end are left out.
     """
     filled = [cells for row in rows if (cells := _on_one_line(row))]
     width = max(map(len, filled), default=0)
@@ -108,7 +108,7 @@ def _written(rows: list[dict[int, str]]) -> list[str]:
 
 
 def _barred(row: dict[int, str]) -> str:
-    # The bar in front keeps an empty first cell apart from a row of Markdown, which may begin with a bar.
+    # Without the bar in front, a row with an empty first cell would read like a row of Markdown that begins with a bar.
     return ("" if 0 in row else "| ") + " | ".join(row.get(place, "") for place in range(max(row) + 1))
 
 

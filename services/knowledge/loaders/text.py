@@ -1,4 +1,4 @@
-"""Plain text files."""
+"""Load plain text files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +11,12 @@ _TITLE_LEVEL, _TITLE_CHARS = 10, 40
 
 
 def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
-    """The sections of a file; see `sections_of`."""
+    """Return the sections of a file; see `sections_of`."""
     return sections_of(decode(path.read_bytes()))
 
 
 def sections_of(text: str) -> Iterator[Section]:
-    """Sections by the headings that lines write out; a short first line before an empty one is the title."""
+    """Yield sections by the headings in lines of text; a short first line before an empty one is the title."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     outline = Outline()
     start = next((number for number, line in enumerate(lines) if line.strip()), len(lines))

@@ -1,4 +1,4 @@
-"""Excel workbooks: one sheet is one page with a table."""
+"""Load Excel workbooks; each sheet is a page with a table."""
 
 import datetime as dt
 import re
@@ -20,10 +20,10 @@ from services.knowledge.models import Omissions, Section
 
 _PERCENT = re.compile(r"^0(?:\.(0+))?%$")
 _VISIBLE = "visible"
-# The limit of Excel; a file may claim more.
+# The limit of Excel; a file may declare more.
 _MOST_ROWS = 1_048_576
 _LEAST_POINTS = 1.0
-# Windows' colours 64 and 65 of the indexed palette: what is drawn, and what is behind it.
+# The colours 64 and 65 of the indexed palette are the foreground and background colours of the system.
 _INDEXED = {0: (0, 0, 0), 1: WHITE, 8: (0, 0, 0), 9: WHITE, 64: (0, 0, 0), 65: WHITE}
 _THEME = {0: WHITE, 1: (0, 0, 0)}
 
@@ -31,12 +31,12 @@ _Cell = Cell | MergedCell | ReadOnlyCell | EmptyCell
 
 
 def load(path: Path, omissions: Omissions) -> Iterator[Section]:
-    """A table for each visible sheet, with the sheet's name as heading and its number among all sheets as page.
+    """Yield a table for each visible sheet, with the sheet's name as heading and its number among all sheets as page.
 
-    Cells show the values that Excel stored, not formulas; a formula that no program has computed yet is empty. Hidden
-    sheets, rows, columns and cells are left out: their author did not mean them to be read.
+    Cells have the values that Excel stored, not formulas; a formula that no program has computed yet is empty. Hidden
+    sheets, rows, columns and cells are left out, because their author did not intend them to be read.
     """
-    # From a path, openpyxl would look at the extension, and stored files have none.
+    # Given a path, openpyxl would check the extension, and stored files have none.
     with path.open("rb") as file:
         reader = ExcelReader(file, read_only=True, data_only=True)
         reader.read()
@@ -46,7 +46,7 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
             # A chart sheet has no cells.
             if not hasattr(sheet, "iter_rows"):
                 continue
-            # Programs write wrong dimensions, from one cell to the full grid; openpyxl would trust them.
+            # Some programs write wrong dimensions, from one cell to the full grid, and openpyxl would trust them.
             sheet.reset_dimensions()
             if sheet.sheet_state == _VISIBLE:
                 rows = _rows(sheet, _layout(reader.archive, parts[name]), omissions)
@@ -66,7 +66,7 @@ def _cells(sheet: Worksheet) -> Iterator[tuple[_Cell, ...]]:
 
 
 def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterator[dict[int, str]]:
-    """Yield what each row shows, by column; a value in merged cells stands in the first column of each row."""
+    """Yield the visible texts of each row by column; merged cells have their text in the first column of each row."""
     merged = MergedRows(layout.merges)
     for number, cells in enumerate(_cells(sheet), start=1):
         merged.enter(number)
@@ -77,7 +77,7 @@ def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterat
             merge = merged.at(column)
             is_covered = merge is not None and (merge.first_row, merge.first_column) != (number, column)
             if is_covered or layout.hides_column(column) or number in layout.hidden_rows or not _is_drawn(cell):
-                # A zero that its format leaves out says nothing.
+                # A zero that is not shown is not hidden text.
                 omissions.hidden_text |= cell.value != 0
                 continue
             if merge is not None:
@@ -88,7 +88,7 @@ def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterat
 
 
 def _is_drawn(cell: _Cell) -> bool:
-    """Whether a cell's format shows its value, in a colour that is not its background's and a size to be read."""
+    """Return whether a cell's format shows its value, in a readable size and a colour different from its background."""
     if isinstance(cell, EmptyCell) or _is_blanked(cell.value, cell.number_format):
         return False
     font, fill = cell.font, cell.fill
@@ -106,7 +106,7 @@ def _is_drawn(cell: _Cell) -> bool:
 
 
 def _colour(colour: Color | None) -> Colour | None:
-    """The colour where it is known: given in full, or black or white of the theme."""
+    """Return a colour that is given in full, or is black or white of the theme or palette; None for any other."""
     if colour is None:
         return None
     if colour.type == "rgb":
@@ -117,9 +117,9 @@ def _colour(colour: Color | None) -> Colour | None:
 
 
 def _is_blanked(value: object, number_format: str) -> bool:
-    """Whether the section of a number format that is for this value is empty, as all are in `;;;`.
+    """Return whether the section of a number format that applies to this value is empty, as all are in `;;;`.
 
-    ECMA-376 part 1, 18.8.31: sections for positive numbers, negative numbers, zero and text.
+    The sections are for positive numbers, negative numbers, zero and text (ECMA-376 part 1, 18.8.31).
     """
     sections = number_format.split(";")
     if isinstance(value, str):
@@ -133,7 +133,7 @@ def _is_blanked(value: object, number_format: str) -> bool:
 
 
 def shown(value: object, number_format: str | None = None) -> str:
-    """A cell's value as a reader sees it: dates without midnight, percentages, numbers without float noise."""
+    """Return a cell's value as shown to a reader: dates without midnight, percentages, numbers without float noise."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""What a worksheet says about its rows and columns: which are hidden, and which cells are merged.
+"""Read the layout of a worksheet: hidden rows and columns, and merged cells.
 
-openpyxl reads these only together with every cell of the sheet, in five times the memory.
+openpyxl reads these only together with all cells of the sheet, in five times the memory.
 """
 
 from bisect import bisect_right
@@ -14,13 +14,13 @@ from openpyxl.utils.cell import range_boundaries
 from services.knowledge.loaders.tables import repeated
 
 _READ_BYTES = 1 << 16
-# Excel draws nothing in a row of less height (points) or a column of less width (characters).
+# Excel draws nothing in a row of a smaller height (points) or a column of a smaller width (characters).
 _LEAST_SIZE = 0.5
 
 
 @dataclass(slots=True)
 class Merge:
-    """Merged cells, with the first and last row and column, counted from 1, and the text that the first cell shows."""
+    """Merged cells: the first and last row and column, counted from 1, and the text of the first cell."""
 
     first_row: int
     last_row: int
@@ -31,7 +31,7 @@ class Merge:
 
 @dataclass(slots=True)
 class SheetLayout:
-    """Hidden rows, ranges of hidden columns, and merged cells of one sheet."""
+    """The hidden rows, ranges of hidden columns, and merged cells of one sheet."""
 
     hidden_rows: set[int] = field(default_factory=set[int])
     hidden_columns: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -43,7 +43,7 @@ class SheetLayout:
 
 
 class MergedRows:
-    """Follows the merged cells of a sheet while its rows are read from top to bottom."""
+    """Tracks the merged cells of a sheet while its rows are read from top to bottom."""
 
     def __init__(self, merges: list[Merge]) -> None:
         self._coming = sorted(merges, key=lambda merge: merge.first_row, reverse=True)
@@ -51,7 +51,7 @@ class MergedRows:
         self._starts: list[int] = []
 
     def enter(self, row: int) -> None:
-        """Go to a row, counted from 1; rows come in ascending order."""
+        """Start a row, counted from 1; rows come in ascending order."""
         if any(merge.last_row < row for merge in self._active) or (self._coming and self._coming[-1].first_row <= row):
             while self._coming and self._coming[-1].first_row <= row:
                 self._active.append(self._coming.pop())
@@ -61,18 +61,18 @@ class MergedRows:
             self._starts = [merge.first_column for merge in self._active]
 
     def at(self, column: int) -> Merge | None:
-        """Return the merged cells that a column of this row belongs to, None for a cell of its own."""
+        """Return the merged cells that a column of this row belongs to, None for a cell that is not merged."""
         place = bisect_right(self._starts, column) - 1
         return self._active[place] if place >= 0 and column <= self._active[place].last_column else None
 
     def repeated(self, row: int) -> Mapping[int, str]:
-        """Return the texts that come down into this row, by column."""
+        """Return the texts that continue from the rows above into this row, by column."""
         coming = (merge for merge in self._active if merge.first_row < row)
         return {merge.first_column: text for merge in coming if (text := repeated(merge.text))}
 
 
 def read_layout(source: IO[bytes]) -> SheetLayout:
-    """Return the layout of the sheet whose XML is read from `source`, which must not declare entities."""
+    """Return the layout of a sheet from its XML, which must not declare entities."""
     layout = SheetLayout()
     row = 0
 

@@ -1,6 +1,6 @@
-"""Take in a file while the disk is full, then free space. Run by `test_full_disk.py` on a file system of a few MB.
+"""Ingest a file while the disk is full, then free space. `test_full_disk.py` runs this on a file system of a few MB.
 
-Prints one JSON object: what was told at each step, and what is there at the end.
+Print one JSON object with the result of each step and the state at the end.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ GROUP = "group_1"
 
 
 def fill(directory: Path, leave: int) -> Path:
-    """Fill the file system up, leaving about `leave` bytes."""
+    """Fill the file system until about `leave` bytes are left."""
     path = directory / "filler"
     written = 0
     with path.open("wb", buffering=0) as file:
@@ -38,7 +38,7 @@ def fill(directory: Path, leave: int) -> Path:
 
 
 async def told(work: object) -> str:
-    """How a step ended, as the user hears it."""
+    """Return how a step ended, in the words that the user gets."""
     try:
         result = await work  # type: ignore[misc]
     except ServiceError as error:
@@ -47,7 +47,7 @@ async def told(work: object) -> str:
 
 
 async def main(directory: Path) -> None:
-    """The steps."""
+    """Run the steps."""
     database = await open_database(sqlite_url(directory / "app.sqlite3"))
     index = IndexProcess(directory)
     await index.open()
@@ -74,7 +74,7 @@ async def main(directory: Path) -> None:
     filler.unlink()
 
     incoming = await files.copy(source)
-    # Enough for the record, not for the index.
+    # Enough for the record but not for the index.
     filler = fill(directory, 150_000)
     result = await knowledge.ingest(IncomingFile(GROUP, incoming, "四.txt", 1, 2, now()))
     steps["build"] = f"{result.status}: {result.reason}"

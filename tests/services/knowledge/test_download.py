@@ -1,4 +1,4 @@
-"""Downloads over real sockets: bounded in size and time, and never led into a private network by a redirect."""
+"""Downloads over real sockets: limited in size and time, and never redirected into a private network."""
 
 import asyncio
 import time
@@ -23,18 +23,18 @@ async def server() -> AsyncIterator[FileServer]:
 
 @pytest.fixture
 async def elsewhere() -> AsyncIterator[FileServer]:
-    """Another server; through the name `localhost` it is another host than `server`, which is 127.0.0.1."""
+    """Yield another server; by the name `localhost` it is a different host than `server`, which is 127.0.0.1."""
     async with FileServer() as running:
         yield running
 
 
 def by_name(url: str) -> str:
-    """The same address by name instead of by number."""
+    """Return the same address by name instead of by number."""
     return url.replace("127.0.0.1", "localhost")
 
 
 async def failure(url: str, directory: Path, max_bytes: int = 1 << 20, timeout_s: float = 5) -> ServiceError:
-    """How a download fails; nothing is left of it."""
+    """Return the error of a failing download, and check that it leaves no file."""
     target = directory / "target"
     with pytest.raises((DownloadFailed, DocumentRejected)) as caught:
         await download(url, target, max_bytes=max_bytes, timeout_s=timeout_s)
@@ -117,7 +117,7 @@ async def test_what_is_no_link(url: str, tmp_path: Path) -> None:
 
 
 async def test_a_server_that_is_too_slow_is_given_up(server: FileServer, tmp_path: Path) -> None:
-    """Ten parts of 25 kB: one every 0.2 s is 128 kB a second, one every second 26 kB."""
+    """Send ten parts of 25 kB: one every 0.2 s makes 128 kB a second, and one every second 26 kB."""
     url = server.host("x.pdf", CONTENT).url
     server.slow(2)
     await download(url, tmp_path / "target", max_bytes=1 << 20, min_bytes_per_s=50_000, window_s=1)
@@ -138,7 +138,7 @@ async def test_a_cancelled_download_leaves_nothing(server: FileServer, tmp_path:
     server.slow(30)
     task = asyncio.create_task(download(url, tmp_path / "target", max_bytes=1 << 20))
     async with asyncio.timeout(10):
-        while not list(tmp_path.iterdir()):  # noqa: ASYNC110 - what is waited for announces nothing
+        while not list(tmp_path.iterdir()):  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -205,7 +205,7 @@ class TestRedirects:
         assert target.read_bytes() == CONTENT
 
     async def test_back_from_a_public_host(self, server: FileServer, elsewhere: FileServer, tmp_path: Path) -> None:
-        """A public server must not use the trust in the first host to reach it again."""
+        """A public server must not exploit the trust in the first host to reach it again."""
         source, inner, middle = server.host("a", b""), server.host("inner", CONTENT), elsewhere.host("b", b"")
         server.redirect(by_name(middle.url), file=source.id)
         elsewhere.redirect(inner.url, file=middle.id)

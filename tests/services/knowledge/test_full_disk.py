@@ -1,4 +1,4 @@
-"""A disk that is really full: a file system of a few megabytes in a mount namespace of its own."""
+"""Test with a disk that is really full: a file system of a few megabytes in a separate mount namespace."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ async def test_nothing_is_lost_while_the_disk_is_full(tmp_path: Path) -> None:
     assert steps["text"].startswith("StorageError: ")
     assert steps["record"].startswith(("RecordsError: 机器人的数据库读写不了，可能是磁盘满了", "StorageError: "))
     assert steps["build"].startswith(("deferred: 机器人的磁盘满了", "deferred: 机器人的数据库读写不了，可能是磁盘满了"))
-    # Once there is space again the build goes on by itself.
+    # Once there is space again, the build continues by itself.
     assert steps["later"] == "indexed"
     assert steps["names"] == ["一.txt", "四.txt"]
     assert len(set(steps["chunks"])) == 1

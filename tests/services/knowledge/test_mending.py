@@ -1,4 +1,4 @@
-"""An index that lost something, in the real index process: noticed, told, and built again from the originals."""
+"""Losses of the index in the real index process are detected, reported, and rebuilt from the originals."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ TEXTS = {
 
 @dataclass
 class Running:
-    """The services of one start on a directory."""
+    """The services of one run on a directory."""
 
     database: Database
     index: IndexProcess
@@ -47,7 +47,7 @@ class Running:
     retriever: Retriever
 
     async def ask(self, question: str = QUESTION) -> Retrieval:
-        """One question."""
+        """Ask one question."""
         return await self.retriever.retrieve(GROUP, Question(question))
 
     async def mended(self) -> None:
@@ -64,7 +64,7 @@ class Running:
 
 
 class Directory:
-    """A data directory, and the start of the services on it."""
+    """A data directory, and the services started on it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,11 +72,11 @@ class Directory:
 
     @property
     def words(self) -> Path:
-        """The words file."""
+        """The path of the word index."""
         return self.path / "lexical" / f"{GROUP}.sqlite3"
 
     async def start(self, *, held: bool = False) -> Running:
-        """A start of the bot; with `held` no batch is embedded until the gate is opened."""
+        """Start the bot; with `held`, no batch is embedded until the gate is opened."""
         database = await open_database(sqlite_url(self.path / "app.sqlite3"))
         self._stack.push_async_callback(database.close)
         index = IndexProcess(self.path)
@@ -97,11 +97,11 @@ class Directory:
         return Running(database, index, embeddings, knowledge, retriever)
 
     async def stop(self) -> None:
-        """The end of what runs."""
+        """Stop the running services."""
         await self._stack.aclose()
 
     async def fill(self) -> None:
-        """Take in the files and stop."""
+        """Ingest the files and stop."""
         running = await self.start()
         for name, text in TEXTS.items():
             path = running.knowledge.new_incoming()
@@ -136,7 +136,7 @@ def _no_database(words: Path) -> None:
 
 
 def _malformed(words: Path) -> None:
-    """Whole pages of the file are overwritten, the first one is not."""
+    """Overwrite whole pages of the file, but not the first one."""
     with closing(sqlite3.connect(words)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     content = words.read_bytes()
@@ -150,7 +150,7 @@ async def test_lost_words_are_told_and_built_again(directory: Directory, harm: C
     with pytest.raises(SearchIndexError) as told:
         await running.ask()
     assert told.value.user_message == "资料的字词索引丢了，正在用原文件重建，好了再问，进度看 /kb status。"
-    # Asking again starts nothing more.
+    # Asking again does not start another rebuild.
     with pytest.raises(SearchIndexError):
         await running.ask()
     assert running.knowledge.building_count == len(TEXTS)

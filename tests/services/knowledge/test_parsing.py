@@ -1,4 +1,4 @@
-"""The parse subprocess: real files, hostile files, limits, cancellation."""
+"""Test the parse subprocess with real and hostile files, limits, and cancellation."""
 
 import asyncio
 import contextlib
@@ -245,7 +245,7 @@ async def test_the_child_gets_no_secrets_and_a_lower_priority(tmp_path: Path, mo
 
 
 async def child_of(process: int) -> int:
-    """The process id of a process's parse child, once that has become a Python of its own."""
+    """Return the process id of a process's parse child, once that has replaced itself with a new Python."""
     for _ in range(400):
         for child in Path(f"/proc/{process}/task").glob("*/children"):
             for number in child.read_text().split():

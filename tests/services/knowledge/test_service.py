@@ -1,4 +1,4 @@
-"""Knowledge bases from a file to an answer's passages: real files, the real parser, records on disk."""
+"""Test knowledge bases from a file to an answer's passages: real files, the real parser, records on disk."""
 
 import asyncio
 import gc
@@ -35,9 +35,9 @@ CANTEEN = "食堂周一到周五供应午餐，周末休息。\n"
 
 
 class GatedEmbeddings(BigramEmbeddings):
-    """Embeds only while `gate` is set, so that a test can look at a build under way.
+    """Embeddings that wait until `gate` is set, so that a test can inspect a running build.
 
-    `closes_after` closes the gate once that many batches more are through.
+    `closes_after` closes the gate after that many further batches.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class GatedEmbeddings(BigramEmbeddings):
         self.batches: list[list[str]] = []
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """As the other, once the gate is open."""
+        """Embed the texts once the gate is open."""
         self.waiting += 1
         await self.gate.wait()
         self.waiting -= 1
@@ -62,7 +62,7 @@ class GatedEmbeddings(BigramEmbeddings):
 
 @dataclass
 class World:
-    """A data directory and an index that outlive the services opened on them."""
+    """A data directory and an index that outlive the services that use them."""
 
     directory: Path
     database: Database
@@ -72,13 +72,13 @@ class World:
 
     @property
     def records(self) -> DocumentRecords:
-        """The records as they are on disk."""
+        """The records on disk."""
         return DocumentRecords(self.database)
 
     async def open(
         self, fingerprint: str = "bigram", *, chunk_chars: int = 100, reserve_bytes: int | None = None, **rules: int
     ) -> KnowledgeService:
-        """A start of the bot."""
+        """Start the service, as the bot does."""
         building = Building(self.index, bigram_model(fingerprint, self.embeddings), ParseLimits(), chunk_chars, 0)
         store = FileStore(self.directory, reserve_bytes=reserve_bytes)
         settings = KnowledgeSettings.model_validate({"max_file_mb": 1, **rules})
@@ -90,7 +90,7 @@ class World:
     async def ingest(
         self, knowledge: KnowledgeService, name: str, content: str | bytes, collection: str = GROUP
     ) -> IngestResult:
-        """Hand over one file as an upload does."""
+        """Ingest one file like an upload."""
         path = knowledge.new_incoming()
         await asyncio.to_thread(path.write_bytes, content.encode() if isinstance(content, str) else content)
         group_id = int(collection.removeprefix("group_"))
@@ -99,22 +99,22 @@ class World:
         return result
 
     async def found(self, question: str, collection: str = GROUP, fingerprint: str = "bigram") -> list[str]:
-        """The passages an answer may rest on, with their documents and versions."""
+        """Return the passages for an answer, with their documents and versions."""
         library = Library(self.database, index=self.index)
         retriever = library.retriever_with(model=bigram_model(fingerprint, self.embeddings))
         references = await retriever.search(collection, question, 20)
         return [f"{reference.name} v{reference.version}: {reference.text}" for reference in references]
 
     async def inspected(self) -> None:
-        """Wait until the start has compared the index with the records."""
+        """Wait until the service has compared the index with the records after its start."""
         await until(lambda: not any("_inspect_all" in repr(task) for task in asyncio.all_tasks()))
 
     def set_aside(self) -> list[Path]:
-        """The files that no record knew at a start."""
+        """Return the files that had no record at a start."""
         return sorted((self.directory / "set-aside").glob("*/*"))
 
     def originals(self) -> list[Path]:
-        """The files that are kept."""
+        """Return the stored original files."""
         return sorted((self.directory / "files").iterdir())
 
 
@@ -130,24 +130,24 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - what is waited for announces nothing
+        while not condition():  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0.005)
 
 
 async def idle(knowledge: KnowledgeService) -> None:
-    """Wait until nothing is built any more, and what was replaced is removed."""
+    """Wait until all builds are finished and all replaced builds are removed."""
     await until(lambda: knowledge.building_count == 0)
     await knowledge.purge()
 
 
 async def assert_whole(world: World, knowledge: KnowledgeService, collection: str = GROUP) -> None:
-    """Records, index and disk say the same."""
+    """Check that records, index and disk agree."""
     await idle(knowledge)
     status = await knowledge.status(collection)
     assert status.chunks == status.indexed_chunks == status.indexed_vectors
     rows = await world.records.page(collection, 0, 100)
     for row in rows:
-        # All of these together are the collection's: see the counts above.
+        # Together these are all chunks of the collection, see the counts above.
         assert len(await world.index.chunk_ids(collection, "", row.build_id)) == row.chunk_count
     assert await world.records.retired() == []
     assert {path.name for path in world.originals()} == await world.records.stored_names()
@@ -208,7 +208,7 @@ async def test_an_update_replaces_and_the_old_text_is_never_found_again(world: W
     world.embeddings.gate.clear()
     updating = asyncio.create_task(world.ingest(knowledge, "差旅制度.txt", TRAVEL.replace("三百五十", "四百")))
     await until(lambda: world.embeddings.waiting == 1)
-    # Until the new version is whole, the old one answers, and nothing of the new one shows.
+    # Until the new version is complete, the old one answers, and nothing of the new one is visible.
     assert all("v1" in passage and "四百" not in passage for passage in await world.found("住宿标准"))
     assert [progress.name for progress in (await knowledge.status(GROUP)).progress] == ["差旅制度.txt"]
     world.embeddings.gate.set()
@@ -240,7 +240,7 @@ async def test_what_cannot_be_taken_in_leaves_nothing(world: World, name: str, c
     assert await world.index.collections() == set()
     assert world.originals() == []
     await assert_whole(world, knowledge)
-    # It may come again, mended.
+    # A repaired file may be sent again.
     assert (await world.ingest(knowledge, "好的.txt", TRAVEL)).status is IngestStatus.INDEXED
 
 
@@ -260,7 +260,7 @@ async def test_deleting_while_building(world: World) -> None:
     entry = await knowledge.delete(GROUP, 1)
     assert entry is not None
     assert not entry.ready
-    # The work is stopped, not merely thrown away when it is done: the gate is still closed.
+    # The gate is still closed: the work is stopped, and not only discarded when it is finished.
     async with asyncio.timeout(5):
         assert (await building).status is IngestStatus.REMOVED
     assert await world.found("住宿标准") == []
@@ -284,7 +284,7 @@ async def test_deleting_and_clearing(world: World) -> None:
     assert await knowledge.clear(GROUP, at_most=1) == 1
     assert await world.found("食堂") == []
     assert world.originals() == []
-    # A number is never given again, so that 「删除 1」 cannot hit another file.
+    # Numbers are never reused, so that 「删除 1」 cannot delete another file.
     assert (await world.ingest(knowledge, "差旅制度.txt", TRAVEL)).number == 3
     await assert_whole(world, knowledge)
 
@@ -324,7 +324,7 @@ async def test_a_cancelled_wait_leaves_the_build_running(world: World) -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
     await asyncio.sleep(0)
-    # Nothing that was started for the wait is left behind.
+    # The task that was started for waiting is gone.
     assert [task.get_name() for task in asyncio.all_tasks() - before] == ["build-1"]
     world.embeddings.gate.set()
     await idle(knowledge)
@@ -332,7 +332,7 @@ async def test_a_cancelled_wait_leaves_the_build_running(world: World) -> None:
 
 
 def long_text(seed: int) -> str:
-    """About sixty chunks of text that differ."""
+    """Return about sixty different chunks of text."""
     words = random.Random(seed)
     return "\n".join(
         f"{line}. " + "".join(words.choices("报销住宿标准发票差旅部门", k=80)) + "。" for line in range(60)
@@ -348,7 +348,7 @@ async def test_a_stopped_build_goes_on_where_it_was(world: World) -> None:
     stored = (await world.index.count(GROUP, "bigram")).lexical
     assert stored > 0
     await first.close()
-    # The wait ends as the process does: nobody is told that the file was deleted.
+    # The wait ends with the process, without a report that the file was deleted.
     with pytest.raises(asyncio.CancelledError):
         await interrupted
     assert await world.found("报销住宿") == []
@@ -388,7 +388,7 @@ async def test_lost_records_cost_no_original_and_come_back(world: World, caplog:
     await idle(second)
     assert [path.read_bytes() for path in world.set_aside()] == [TRAVEL.encode()]
     assert "多半是 app.sqlite3 丢了" in caplog.text
-    # The chunks of a knowledge base that no record knows are left alone.
+    # The chunks of a knowledge base without records are left alone.
     assert (await world.index.count(GROUP, "bigram")).lexical > 0
     await second.close()
     await world.database.close()
@@ -401,7 +401,7 @@ async def test_lost_records_cost_no_original_and_come_back(world: World, caplog:
 
 
 async def test_chunks_that_no_document_knows_are_removed_from_a_known_knowledge_base(world: World) -> None:
-    """As after restoring older records: such chunks are hidden, but would crowd out the others in every search."""
+    """Such chunks remain after older records were restored; they are hidden but would displace others in searches."""
     first = await world.open()
     await world.ingest(first, "差旅制度.txt", TRAVEL)
     await first.close()
@@ -420,7 +420,7 @@ async def test_removal_that_failed_is_done_at_the_next_start(world: World) -> No
     world.index.fail = True
     assert await knowledge.delete(GROUP, 1) is not None
     world.index.fail = False
-    # Out of sight at once, even while it is still in the index.
+    # The document is hidden at once, even while it is still in the index.
     assert (await world.index.count(GROUP, "")).lexical > 0
     assert await world.found("住宿标准") == []
     await knowledge.close()
@@ -436,7 +436,7 @@ async def test_rebuilding_keeps_answers_all_the_way(world: World) -> None:
     assert await knowledge.reindex(GROUP) == 2
     await until(lambda: world.embeddings.waiting == 1)
     assert await world.found("住宿标准") == before
-    # Asked again meanwhile: nothing is begun again.
+    # Another request in the meantime restarts nothing.
     assert await knowledge.reindex(GROUP) == 2
     assert await world.found("住宿标准") == before
     world.embeddings.gate.set()
@@ -453,7 +453,7 @@ async def test_rebuilding_twice_at_once_builds_every_document_once(world: World)
     world.embeddings.closes_after = 2
     assert await asyncio.gather(*(knowledge.reindex(GROUP) for _ in range(3))) == [1, 1, 1]
     await until(lambda: world.embeddings.waiting == 1)
-    # Once more in the midst of it.
+    # Request it once more while it is running.
     assert await knowledge.reindex(GROUP) == 1
     world.embeddings.gate.set()
     await idle(knowledge)
@@ -485,7 +485,7 @@ async def test_another_embedding_model(world: World) -> None:
     second = await world.open("new")
     status = await second.status(GROUP)
     assert (status.stale, status.indexed_vectors) == (1, 0)
-    # Without vectors of the new model the words still find it.
+    # Without vectors of the new model, the document is still found by its words.
     assert await world.found("住宿标准", fingerprint="new")
     assert await second.reindex(GROUP) == 1
     await idle(second)
@@ -541,7 +541,7 @@ async def test_two_collections_know_nothing_of_each_other(world: World) -> None:
 
 
 async def assert_whole_everywhere(world: World, knowledge: KnowledgeService) -> None:
-    """As `assert_whole`, for both."""
+    """Call `assert_whole` for both collections."""
     for collection in (GROUP, OTHER):
         await assert_whole(world, knowledge, collection)
 
@@ -596,7 +596,7 @@ async def test_a_small_file_of_another_group_waits_for_a_batch_or_two(world: Wor
     flood = [asyncio.create_task(world.ingest(knowledge, f"{n}.txt", long_text(n))) for n in range(6)]
     await until(lambda: world.embeddings.waiting == 1)
     small = asyncio.create_task(world.ingest(knowledge, "一句话.txt", CANTEEN, OTHER))
-    # Read while the others are at work, and waiting for the model.
+    # Wait until the file is read, while the others are being built, and waits for the model itself.
     await until(lambda: any(progress.total for progress in knowledge.progress(OTHER)))
     before = len(world.embeddings.batches)
     world.embeddings.gate.set()
@@ -608,13 +608,13 @@ async def test_a_small_file_of_another_group_waits_for_a_batch_or_two(world: Wor
 
 
 async def test_a_large_file_leaves_the_event_loop_free(world: World) -> None:
-    """Measured in processor time of this thread, which the load of the machine does not change."""
+    """Measure processor time of this thread, which does not depend on the load of the machine."""
     knowledge = await world.open(max_file_mb=8)
     world.embeddings.gate.clear()
     text = "".join(
         f"第{line}条：仪器编号 QZ-{line:05d} 由第 {line} 组保管，使用前要登记，归还时检查。\n" for line in range(40_000)
     )
-    # As at the start of the bot: what the test runner has loaded is not the bot's to walk through.
+    # As at the start of the bot, so that garbage collection does not traverse the objects of the test runner.
     gc.collect()
     gc.freeze()
     try:
@@ -645,7 +645,7 @@ async def test_limits_of_a_knowledge_base_are_told_before_the_download_and_kept(
             pass
     refused = await world.ingest(knowledge, "四.txt", too_much)
     assert (refused.status, "合计最多 1 MB" in refused.reason) == (IngestStatus.REJECTED, True)
-    # A new version takes the place of the old one, and another knowledge base has its own limit.
+    # A new version replaces the old one, and another knowledge base has its own limit.
     async with knowledge.receiving(GROUP, "0.txt", kilobytes, 1, 10001):
         pass
     assert (await world.ingest(knowledge, "0.txt", too_much)).status is IngestStatus.UPDATED
@@ -664,7 +664,7 @@ async def test_a_limit_of_chunks_holds_for_builds_side_by_side(world: World) -> 
     assert f"最多 {size * 2 + 5} 块，已有" in reason
     assert "/kb list" in reason
     assert "/kb delete" in reason
-    # A new version counts with the difference only, and a rebuild is always admitted.
+    # Only the difference of a new version counts, and a rebuild is always admitted.
     assert (await world.ingest(knowledge, "长文.txt", long_text(9))).status is IngestStatus.UPDATED
     await knowledge.close()
     knowledge = await world.open(max_chunks=1)

@@ -1,4 +1,4 @@
-"""Laws of the splitter, and cuts that a reader would expect."""
+"""Test invariants of the splitter, and cuts that a reader would expect."""
 
 import re
 import time
@@ -13,7 +13,7 @@ from services.knowledge.splitter import split
 
 _ALPHABET = "研究所经费abC 12.。，,！？；…、：\n\n\t（「”）\"'`#|-/e\u0301👩\u200d💻"
 _TEXT = st.text(alphabet=_ALPHABET, max_size=400)
-# Runs that random characters rarely make: long words, links, abbreviations, fences.
+# Sequences that random characters rarely produce: long words, links, abbreviations, fences.
 _PARTS = st.sampled_from(
     [
         "清河研究所的经费由所务会审批。",
@@ -58,7 +58,7 @@ def squeezed(text: str) -> str:
 def test_nothing_is_lost_and_overlap_repeats_only_the_end(text: str, sizes: tuple[int, int]) -> None:
     size, overlap = sizes
     source = squeezed(text)
-    # Every place in the source where the chunks so far may end: a repeated text can be read in several ways.
+    # All positions in the source where the chunks so far may end, because repeated text can be matched in several ways.
     ends = {0}
     for chunk in split([Section(text)], size, overlap):
         body = squeezed(chunk.text)
@@ -91,7 +91,7 @@ def test_without_overlap_the_sections_come_in_order(sections: list[Section], siz
 
 
 def with_short_runs(text: str) -> str:
-    """The text without closing punctuation at its start, and with no more than nine of it in a row."""
+    """Return the text without closing punctuation at its start, and with at most nine closing characters in a row."""
     closing = "".join(map(re.escape, CLOSING)) + "\u0301\u200d.,!?:;"
     text = re.sub(rf"^[{closing}\s]+", "", text)
     return re.sub(rf"((?:[{closing}]\s*){{9}})(?:[{closing}]\s*)+", r"\1甲", text)
@@ -250,5 +250,5 @@ def test_impossible_sizes_are_refused(sizes: tuple[int, int]) -> None:
 def test_long_texts_take_seconds_at_most(text: str) -> None:
     begin = time.process_time()
     chunks = split([Section(text)], 500, 80)
-    assert time.process_time() - begin < 8  # linear is below 1 s, quadratic would be many minutes
+    assert time.process_time() - begin < 8  # linear time is below 1 s, quadratic time would be many minutes
     assert sum(len(squeezed(chunk.text)) for chunk in chunks) >= len(squeezed(text))

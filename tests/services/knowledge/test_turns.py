@@ -1,4 +1,4 @@
-"""Turns: every chat's job starts in bounded time, small ones first, and one chat never holds all places."""
+"""Test turns: every chat's job starts in bounded time, small jobs go first, and no chat ever holds all places."""
 
 import asyncio
 from collections import Counter
@@ -12,12 +12,12 @@ from services.knowledge.turns import Gate, Job, Places, Schedule
 PLACES = Places(total=6, of_chat=4, large=3, large_of_chat=2, small=100)
 SIZES = st.integers(0, 300)
 CHATS = st.integers(0, 4)
-# A job asked for by a chat, or the end of one of the running jobs.
+# Each step is a job that a chat queues, or the end of one of the running jobs.
 STEPS = st.lists(st.tuples(CHATS, SIZES) | st.integers(0, 20), max_size=150)
 
 
 def counts(running: list[Job], places: Places) -> tuple[int, int, int, int]:
-    """The numbers that `Places` bounds."""
+    """Return the numbers that `Places` limits."""
     large = [job for job in running if job.size > places.small]
     return (
         len(running),
@@ -64,7 +64,7 @@ def test_the_bounds_hold_and_everything_starts(steps: list[tuple[int, int] | int
 
 @given(st.lists(st.tuples(CHATS, SIZES), min_size=1, max_size=60), SIZES)
 def test_a_chat_waits_for_one_job_of_every_other_chat(flood: list[tuple[int, int]], size: int) -> None:
-    """One place, as for embedding batches: however much the others ask for, each goes before it at most once."""
+    """With one place, as for embedding batches, each other chat goes first at most once, however many jobs it has."""
     schedule = Schedule(Places(1, 1, 1, 1, 100))
     running: list[Job] = []
     for each in flood:
@@ -77,7 +77,7 @@ def test_a_chat_waits_for_one_job_of_every_other_chat(flood: list[tuple[int, int
         (job,) = running
         running.clear()
         schedule.end(job)
-        # A chat that asks again at once gains nothing by it.
+        # A chat gains nothing by queueing its next job at once.
         schedule.ask(job.chat, job.size)
         (started,) = start_all(schedule, running)
         before += started is not mine

@@ -1,4 +1,4 @@
-"""Links that nobody wrote before go; those of the passages and the conversation stay as they are."""
+"""Links that were not written before are removed; those of the passages and the conversation stay as they are."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Chinese numerals by value."""
+"""Test the values of Chinese numerals."""
 
 import doctest
 

@@ -1,4 +1,4 @@
-"""Lines that are headings, and lines that only look like one."""
+"""Test lines that are headings, and lines that only look like headings."""
 
 import doctest
 

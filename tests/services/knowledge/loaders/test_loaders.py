@@ -1,4 +1,4 @@
-"""Each format's sample, read in this process."""
+"""Load the samples of each format in this process."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Every value of a table stays in its column, whatever is empty or merged beside it."""
+"""Every value of a table stays in its column, whichever cells beside it are empty or merged."""
 
 from pathlib import Path
 
@@ -25,12 +25,12 @@ LESSONS = (("第一节", "", "数学", "语文"), ("", "体育", "", "英语"), 
 
 
 def chunks(path: Path) -> list[str]:
-    """The texts of a file's chunks."""
+    """Return the texts of a file's chunks."""
     return [chunk.text for chunk in split(LOADERS[path.suffix[1:]].loader()(path, Omissions()), 400, 60)]
 
 
 def lesson(text: str, row: str, day: str) -> str:
-    """What a table that a reader of Markdown takes apart has in a row under a head."""
+    """Return the cell in a row and column of a table, parsed like Markdown."""
     head, *rows = [_cells(line) for line in text.split("\n")]
     cells = next(cells for cells in rows if row in cells)
     return dict(zip(head, [*cells, *[""] * len(head)], strict=False))[day]
@@ -97,7 +97,7 @@ def test_empty_cells_keep_their_place_in_every_format(tmp_path: Path, extension:
     assert lesson(text, "体育", "周一") == "体育"
     assert lesson(text, "体育", "周三") == "英语"
     assert lesson(text, "第三节", "周三") == "美术"
-    # The sentence model knows every line for a row under this head.
+    # The sentence model recognises every line as a row under this header.
     assert table_heads(text.splitlines(keepends=True)) == [0, 0, 0, 0]
 
 
@@ -121,7 +121,7 @@ def test_merged_cells_of_word_keep_their_columns(tmp_path: Path) -> None:
     )
     table = document.tables[0]
     table.cell(1, 1).merge(table.cell(2, 1))
-    # The last row begins two columns farther right: gridBefore.
+    # The last row begins two columns further right (gridBefore).
     row = table.rows[3]._tr  # pyright: ignore[reportPrivateUsage]
     for cell in list(row.iterchildren(qn("w:tc")))[:2]:
         row.remove(cell)
@@ -191,7 +191,7 @@ def test_spans_never_put_two_cells_in_one_place(rows: list[list[Cell]]) -> None:
         assert len(texts) >= sum(cell.columns for cell in row)
         written = [text for text in texts if text]
         own = [cell.text for cell in row if cell.text]
-        # The row's own texts are there, in their order; others come down from above.
+        # The row's own texts are there in order; other texts continue from the rows above.
         place = iter(written)
         assert all(text in place for text in own)
 

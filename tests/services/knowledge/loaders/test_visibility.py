@@ -1,4 +1,4 @@
-"""No text that a person does not see reaches a chunk, and all that they see does."""
+"""Text that a person does not see reaches no chunk, and all visible text does."""
 
 import time
 from pathlib import Path
@@ -18,7 +18,7 @@ CANARY = "canary text"
 
 
 def load(path: Path) -> tuple[str, bool]:
-    """The text of all chunks with their headings, and whether hidden text was left out."""
+    """Return the text of all chunks with their headings, and whether hidden text was left out."""
     omissions = Omissions()
     sections = list(LOADERS[path.suffix[1:]].loader()(path, omissions))
     chunks = split(sections, 400, 60)
