@@ -1,4 +1,4 @@
-"""The process: read the settings, refuse to start with one clear sentence if anything is wrong, run NoneBot."""
+"""The entry point. It loads the settings and runs NoneBot, or refuses to start with one clear sentence."""
 
 import argparse
 import logging
@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parent
 
 
 def main() -> int:
-    """Run the bot until it is stopped. Gives the exit code: 2 when it refuses to start.
+    """Run the bot until it is stopped and return the exit code, which is 2 if the bot refuses to start.
 
-    What refuses once uvicorn has begun (a broken database or prompt) ends with its code 3.
+    A failure after uvicorn has started (a broken database or prompt) ends the process with uvicorn's exit code 3.
     """
-    # Until the server runs. Process 1 of a container would ignore a signal without a handler.
+    # These handlers apply until the server runs. Process 1 of a container ignores a signal that has no handler.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end_at_once)
     parser = argparse.ArgumentParser(description="群知：从群文件里找答案的 QQ 机器人")
@@ -32,7 +32,7 @@ def main() -> int:
         print(f"启动失败：没有 --env-file 指定的文件 {named}。", file=sys.stderr)
         return 2
     env_file = ROOT / ".env" if named is None else named.resolve()
-    # NoneBot finds its plugins by the working directory.
+    # NoneBot finds the plugins relative to the working directory.
     os.chdir(ROOT)
 
     from filelock import FileLock, Timeout
@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def _end_at_once(_signal: int, _frame: object) -> None:
-    """End the process while there is nothing to close yet."""
+    """End the process at once, because there is nothing to close yet."""
     os._exit(0)
 
 
@@ -92,10 +92,10 @@ def _load(settings: "Settings") -> None:
     from services.errors import SettingsError
 
     _hide_from_nonebot(type(settings))
-    # NoneBot looks for its environment's name in `.env` before it asks what file to read.
+    # NoneBot reads the name of its environment from `.env` before it asks which file to read.
     model_config(Env)["env_file"] = None
     nonebot.init(
-        # An empty sequence would mean `.env` and `.env.prod` of the working directory. This one names no file either.
+        # Name a file without settings. An empty sequence would mean `.env` and `.env.prod` in the working directory.
         _env_file=[os.devnull],
         driver="~fastapi",
         fastapi_openapi_url=None,
@@ -115,7 +115,7 @@ def _load(settings: "Settings") -> None:
         ours.addHandler(LoguruHandler())
         ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)
         ours.propagate = False
-    # The token goes past NoneBot's configuration, which is written to the log at DEBUG.
+    # The token bypasses NoneBot's configuration, because NoneBot writes its configuration to the log at DEBUG.
     token = settings.onebot_access_token.get_secret_value()
     nonebot.get_driver().register_adapter(ReverseWebSocketAdapter, token=token)
     wanted = {path.stem for path in (*Path("plugins").glob("[!_]*.py"), *Path("plugins").glob("[!_]*/"))}
@@ -125,9 +125,9 @@ def _load(settings: "Settings") -> None:
 
 
 def _hide_from_nonebot(settings: "type[Settings]") -> None:
-    """Remove variables from the environment that NoneBot or its adapter would read for themselves.
+    """Remove the environment variables that NoneBot or its adapter would read on their own.
 
-    They would take a token of digits for a number, and `a,b` for an error.
+    They would parse a token of digits as a number, and reject `a,b` as an error.
     """
     from nonebot.adapters.onebot.v11.config import Config as AdapterConfig
     from nonebot.config import Config
@@ -140,7 +140,7 @@ def _hide_from_nonebot(settings: "type[Settings]") -> None:
 
 
 def _keep_messages_out_of_the_log(level: str) -> None:
-    """NoneBot logs every message of every group in full; what people say is written down at DEBUG only."""
+    """Keep messages out of the log except at DEBUG. NoneBot would log every message of every group in full."""
     from nonebot.log import default_filter, default_format, logger, logger_id
 
     def is_wanted(record: "Record") -> bool:

@@ -1,1 +1,4 @@
-"""NoneBot plugins: an event, one call of a service, a message. Modules beginning with an underscore are no plugins."""
+"""NoneBot plugins. Each one turns an event into one call of a service and a message.
+
+Modules whose name begins with an underscore are not plugins.
+"""

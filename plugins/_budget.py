@@ -1,4 +1,4 @@
-"""What one person may ask for in a minute: refused commands and questions cost nothing but one sentence."""
+"""Limits on what one person may ask in a minute. A refused command or question costs nothing but one sentence."""
 
 from typing import Annotated
 
@@ -12,9 +12,9 @@ from services.roles import Role
 
 
 async def within_command_budget(speaker: Speaker) -> bool:
-    """Count a command. Return False, and say so once, where it is one too many for this minute.
+    """Count a command. Return False, and tell the user once, if it exceeds the limit of this minute.
 
-    The commands of those who manage a group are not counted: to clean up takes many.
+    Commands of people who manage a group are not counted, because cleaning up takes many of them.
     """
     if await speaker.role() >= Role.ADMIN:
         return True
@@ -25,7 +25,7 @@ async def within_command_budget(speaker: Speaker) -> bool:
 
 
 async def _commanding(speaker: Speaking) -> Speaker:
-    """Return who gives a command within their budget; end the handler where there is no room for it."""
+    """Return the speaker of a command within their budget. End the handler if the budget is exhausted."""
     if not await within_command_budget(speaker):
         raise FinishedException
     return speaker

@@ -1,11 +1,11 @@
-"""Where messages go."""
+"""The destinations of messages."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """Where to send. `group_id` with `user_id` is a temporary private chat that came through a group."""
+    """A destination. `group_id` together with `user_id` is a temporary private chat that was opened through a group."""
 
     self_id: str
     group_id: int | None
@@ -13,11 +13,11 @@ class Chat:
 
     @property
     def is_group(self) -> bool:
-        """Whether a group reads it."""
+        """Whether the messages go to a group."""
         return self.user_id is None
 
     def target(self) -> dict[str, int]:
-        """The parameters that name this chat in an API call."""
+        """Return the parameters that identify this chat in an API call."""
         target: dict[str, int] = {}
         if self.group_id is not None:
             target["group_id"] = self.group_id

@@ -1,4 +1,4 @@
-"""What cannot be undone waits for the same person to say 确认 in the same place."""
+"""Confirmation of irreversible acts: the same person has to reply 确认 in the same chat."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ NO = frozenset({"取消", "算了"})
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An act that waits. `action` is the right that is needed for it when it is confirmed."""
+    """A pending act. `action` is the right that the person needs when they confirm it."""
 
     action: Action
     act: Callable[[], Awaitable[str]]
@@ -23,35 +23,35 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class _Closed:
-    """A question that was answered. `answer` is the word; it counts until the question would have expired."""
+    """A question that was answered with the word `answer`. It counts until the question would have expired."""
 
     answer: str
     expires_at: float
 
 
 class Confirmations:
-    """One pending act for each person in each place; a new one takes the place of the old."""
+    """The pending acts, at most one for each person in each chat. A new one replaces the old one."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._questions: dict[Session, Pending | _Closed] = {}
 
     def ask(self, session: Session, action: Action, what: str, act: Callable[[], Awaitable[str]]) -> str:
-        """Remember `act`, which gives the sentence for its outcome; gives the question to send."""
+        """Store `act`, which returns the sentence about its outcome, and return the question to send."""
         now = self._clock()
         self._questions = {key: item for key, item in self._questions.items() if item.expires_at > now}
         self._questions[session] = Pending(action, act, now + WAIT_S)
         return f"{what}，不能恢复。{WAIT_S} 秒内回复「确认」就执行，回复「取消」就算了。"
 
     def concerns(self, session: Session) -> bool:
-        """Return whether a 确认 or 取消 of this person here answers a question, open or just answered."""
+        """Return whether 确认 or 取消 from this person in this chat answers an open or a just answered question."""
         question = self._questions.get(session)
         return question is not None and question.expires_at > self._clock()
 
     def answer(self, session: Session, word: str) -> Pending | str:
-        """Close this person's question with `word` and return what was pending.
+        """Close this person's question with `word` and return the pending act.
 
-        When it was answered already, return the sentence to send instead; it is empty for the same answer once more.
+        If it was already answered, return the sentence to send instead, which is empty if the answer is the same again.
         """
         question = self._questions.get(session)
         if isinstance(question, Pending) and question.expires_at > self._clock():

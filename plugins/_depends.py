@@ -1,4 +1,4 @@
-"""The services, opened when NoneBot starts and closed when it stops, and how handlers ask for them."""
+"""The services, which open and close together with NoneBot, and the dependencies that handlers use to get them."""
 
 import asyncio
 import gc
@@ -30,7 +30,7 @@ started_at = time.monotonic()
 
 
 def settings() -> Settings:
-    """The settings that `bot.py` read and handed to NoneBot."""
+    """Return the settings that `bot.py` loaded and passed to NoneBot."""
     return _driver.config.qunzhi
 
 
@@ -40,7 +40,7 @@ receipts = Receipts(outbox)
 confirmations = Confirmations()
 
 
-# Together with the server's own two seconds less than what `_shutdown` leaves.
+# Together with the server's own two seconds, these take less time than `_shutdown` allows.
 _CANCELLING_S, _CANCELLINGS, _CLOSING_S = 0.5, 3, 4.0
 
 
@@ -61,14 +61,14 @@ async def _open() -> None:
             logger.warning(error.detail)
         logger.error(f"启动失败：{error.user_message}")
         raise _silent_exit(1) from error
-    # What is loaded now stays: left to the collector, every full collection would walk it all and stop the event loop
-    # for more than 100 ms.
+    # Exclude everything that is loaded so far from garbage collection. Otherwise every full collection would walk all
+    # of it and stop the event loop for more than 100 ms.
     gc.collect()
     gc.freeze()
 
 
 def _silent_exit(code: int) -> SystemExit:
-    # The reason is told; uvicorn would bury it under the traceback of this exit.
+    # The reason is already in the log, and uvicorn would bury it under the traceback of this exit.
     logging.getLogger("uvicorn.error").disabled = True
     return SystemExit(code)
 
@@ -86,17 +86,17 @@ async def _close() -> None:
 
 
 async def _end_events() -> None:
-    """Cancel everything that events began: what waits for a model or an account would wait for minutes.
+    """Cancel all tasks that events started. A task that waits for a model or an account would take minutes.
 
-    NoneBot shields its handlers from its own cancelling, and a cancelled task may begin another one to report on it,
-    so this looks again until nothing is left. What was under way is taken up at the next start.
+    NoneBot shields its handlers from its own cancellation, and a cancelled task may start another one to report it, so
+    this looks again until no task is left. Interrupted work is resumed at the next start.
     """
     cancelled: set[asyncio.Task[Any]] = set()
     for _ in range(_CANCELLINGS):
         tasks = {task for task in asyncio.all_tasks() if _is_of_event(task)} - {asyncio.current_task()}
         if not tasks:
             return
-        # Once is enough: a second time would break off a rollback.
+        # Cancel each task only once, because a second cancellation would interrupt a rollback.
         for task in tasks - cancelled:
             task.cancel()
         cancelled |= tasks
@@ -105,24 +105,27 @@ async def _end_events() -> None:
 
 
 def _is_of_event(task: "asyncio.Task[Any]") -> bool:
-    """Whether a task belongs to NoneBot or to a plugin. AnyIO names its tasks by the function that they run."""
+    """Return whether a task belongs to NoneBot or to a plugin.
+
+    AnyIO names its tasks after the function that they run.
+    """
     frame = getattr(task.get_coro(), "cr_frame", None)
     module = "" if frame is None else str(frame.f_globals.get("__name__"))
     return task.get_name().startswith("nonebot.") or module.startswith(("nonebot.", "plugins."))
 
 
 def is_open() -> bool:
-    """Whether there is anything to work with: a rule may still be asked while the bot stops."""
+    """Return whether the services are open. A rule may still be evaluated while the bot stops."""
     return bool(_opened)
 
 
 def services() -> Services:
-    """Everything, for the few places that report on the whole."""
+    """Return all services, for the few places that report on the whole bot."""
     return _opened["services"]
 
 
-# Asynchronous although nothing is waited for: NoneBot runs plain functions in threads, where quick messages of one
-# person would overtake each other.
+# These functions are asynchronous although they await nothing: NoneBot runs plain functions in threads, where messages
+# that a person sends in quick succession could overtake each other.
 async def _knowledge() -> KnowledgeService:
     return services().knowledge
 
@@ -139,7 +142,8 @@ async def _proactive() -> ProactiveService:
     return services().proactive
 
 
-# Single services: NoneBot checks injected values with pydantic, which cannot take the container as a type.
+# Inject single services, because NoneBot validates injected values with pydantic, which does not accept the container
+# as a type.
 Knowledge = Annotated[KnowledgeService, Depends(_knowledge)]
 Memory = Annotated[MemoryService, Depends(_memory)]
 Answering = Annotated[QuestionAnswering, Depends(_answering)]

@@ -1,8 +1,9 @@
-"""What the entrances of the bot check before they read anything of a request: Host, Origin and secret.
+"""Checks of Host, Origin and secret, which all entrances make before they read anything else of a request.
 
-An entrance is whatever the server answers on: the reverse WebSocket of QQ clients and the local page. Browsers make
-requests for every page that they show, so that a page elsewhere can knock here too. It cannot hide its `Origin`, and
-with a name of its own that points to this machine (DNS rebinding) it cannot hide that name, which is the `Host`.
+An entrance is anything that the server answers on: the reverse WebSocket of QQ clients and the local page. Browsers
+send requests on behalf of every page that they display, so a foreign page can reach an entrance too. It cannot hide its
+`Origin`. If it uses a domain name of its own that resolves to this machine (DNS rebinding), it cannot hide that name
+either, which is the `Host`.
 """
 
 import hmac
@@ -12,14 +13,14 @@ from collections.abc import Sequence
 
 from starlette.datastructures import Headers
 
-# RFC 3986 without user information, which is never part of a Host header.
+# RFC 3986 without the user information, which is never part of a Host header.
 _HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
 _PORTS = {"http": 80, "https": 443}
 _SCHEMES = frozenset({"bearer", "token"})
 
 
 def is_for_this_machine(headers: Headers) -> bool:
-    """Return whether the request names a loopback address or localhost as its host."""
+    """Return whether the host of the request is localhost or a loopback address."""
     host, _ = _host_and_port(headers.getlist("host"))
     if host == "localhost":
         return True
@@ -30,7 +31,7 @@ def is_for_this_machine(headers: Headers) -> bool:
 
 
 def is_from_own_page(headers: Headers) -> bool:
-    """Return whether a page of the very host and port that the request goes to has sent it."""
+    """Return whether the request was sent by a page with exactly the host and port that the request goes to."""
     origins = headers.getlist("origin")
     if len(origins) != 1:
         return False
@@ -39,7 +40,7 @@ def is_from_own_page(headers: Headers) -> bool:
     if not separator or default_port is None:
         return False
     origin = _host_and_port([authority], default_port)
-    # Behind a proxy that speaks TLS the host comes without a port too.
+    # Behind a proxy that terminates TLS, the Host header has no port either.
     return origin != ("", None) and origin == _host_and_port(headers.getlist("host"), default_port)
 
 
@@ -49,7 +50,7 @@ def is_from_page_elsewhere(headers: Headers) -> bool:
 
 
 def bearer_token(headers: Headers) -> str:
-    """Return the token of the `Authorization` header, empty where there is none or more than one such header.
+    """Return the token of the `Authorization` header, or an empty string if the header is missing or repeated.
 
     OneBot clients write the scheme as `Bearer` or `Token`, in any case.
     """
@@ -59,12 +60,15 @@ def bearer_token(headers: Headers) -> str:
 
 
 def is_same_secret(given: str, expected: str) -> bool:
-    """Compare in a time that does not tell how much of `given` is right."""
+    """Compare two secrets in a time that does not reveal how much of `given` is correct."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
 
 
 def _host_and_port(values: Sequence[str], default_port: int | None = None) -> tuple[str, int | None]:
-    """Return name or address in lower case without a final dot, and the port. Empty where malformed or not unique."""
+    """Return the host name or address in lower case without a trailing dot, and the port.
+
+    The host is empty if the value is malformed or not unique.
+    """
     match = _HOST.fullmatch(values[0]) if len(values) == 1 else None
     if match is None:
         return "", None

@@ -1,4 +1,4 @@
-"""A test set's outcome: a summary to read in QQ, and a table to open in Excel."""
+"""The reports on a test set: a summary to read in QQ, and a table to open in Excel."""
 
 import csv
 import io
@@ -9,13 +9,14 @@ from plugins._retrieval_report import place, reason
 from services.evaluation.models import Evaluation, Outcome
 
 _SHOWN = 8
-# What spreadsheets take for the beginning of a formula, also in the full-width form that East Asian editions convert.
+# Spreadsheets take these characters for the start of a formula, including the full-width forms, which East Asian
+# editions convert.
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 _HEADER = ("问题", "应答", "结果", "对错", "得分", "门槛", "原因", "最接近的资料", "应在文件", "用时毫秒")
 
 
 def summary_text(name: str, evaluation: Evaluation) -> str:
-    """The figures of a test set, and what went wrong first."""
+    """Return the figures of a test set, followed by the first questions that went wrong."""
     done = len(evaluation.outcomes)
     lines = [f"「{name}」测完了，共 {done} 题"]
     if done < evaluation.planned:
@@ -48,7 +49,10 @@ def _wrong_line(outcome: Outcome) -> str:
 
 
 def result_csv(evaluation: Evaluation) -> bytes:
-    """Every question with its outcome, in the order of the test set. UTF-8 with the mark that Excel needs."""
+    """Return a CSV table of all questions with their outcomes, in the order of the test set.
+
+    It is encoded in UTF-8 with the byte order mark that Excel needs.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_HEADER)

@@ -1,6 +1,6 @@
-"""Files that somebody was asked to send for another purpose than the knowledge base.
+"""Files that a person was asked to send for another purpose than the knowledge base.
 
-QQ cannot attach a file to a command, so that the command waits for the person's next file in the same place.
+QQ cannot attach a file to a command, so the command waits for the person's next file in the same chat.
 """
 
 import time
@@ -25,19 +25,22 @@ class _Expected:
 
 
 class ExpectedFiles:
-    """One expected file for each person in each place; a new one takes the place of the old."""
+    """The expected files, at most one for each person in each chat. A new one replaces the old one."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._expected: dict[Session, _Expected] = {}
 
     def expect(self, session: Session, suffix: str, take: Taking) -> None:
-        """Hand this person's next file here whose name ends in `suffix` to `take`, for ten minutes."""
+        """Pass this person's next file in this chat whose name ends in `suffix` to `take`, for ten minutes."""
         self._expected = {key: item for key, item in self._expected.items() if item.expires_at > self._clock()}
         self._expected[session] = _Expected(suffix.casefold(), take, self._clock() + WAIT_S)
 
     def pop(self, session: Session, name: str) -> Taking | None:
-        """Who takes a file of this name; it is then no longer expected. None for every other file."""
+        """Return the function that takes a file with this name, and stop expecting the file.
+
+        Return None for any other file.
+        """
         expected = self._expected.get(session)
         if expected is None or expected.expires_at <= self._clock() or not name.casefold().endswith(expected.suffix):
             return None

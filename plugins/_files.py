@@ -1,4 +1,4 @@
-"""Uploaded files as the various OneBot clients describe them, and every way to get their bytes."""
+"""Uploaded files as the various OneBot clients describe them, and all the ways to fetch their bytes."""
 
 import asyncio
 import base64
@@ -29,7 +29,10 @@ _API_ERRORS = (ActionFailed, NetworkError, ApiNotAvailable)
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """What an event says of a file. `size` in bytes, 0 where unknown; `url` only when it can be fetched over HTTP."""
+    """A file as an event describes it.
+
+    `size` is in bytes, or 0 if it is unknown. `url` is only set if it can be fetched over HTTP.
+    """
 
     name: str
     file_id: str
@@ -39,7 +42,7 @@ class UploadedFile:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> "UploadedFile":
-        """From a notice's file object or a file segment, of any client."""
+        """Create one from the file object of a notice or from a file segment, of any client."""
         url = str(data.get("url") or "")
         return cls(
             name=clean_name(str(data.get("name") or data.get("file_name") or data.get("file") or "")),
@@ -51,12 +54,12 @@ class UploadedFile:
 
     @classmethod
     def in_message(cls, message: list[MessageSegment]) -> "UploadedFile | None":
-        """The file of a message; QQ sends a file as the only element."""
+        """Return the file of a message, if any. QQ sends a file as the only element of a message."""
         segment = next((segment for segment in message if segment.type == "file"), None)
         return None if segment is None else cls.read(segment.data)
 
     def source(self) -> dict[str, Any]:
-        """As JSON, for `UploadRecord.source`."""
+        """Return the file as JSON for `UploadRecord.source`."""
         return asdict(self)
 
 
@@ -69,7 +72,7 @@ def _integer(value: object) -> int:
 
 
 def _fields(data: object) -> dict[str, Any]:
-    """Return what a client answered as an object; an answer of any other kind says nothing."""
+    """Return the response of a client as a dictionary, which is empty if the response is of any other type."""
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
 
@@ -83,11 +86,11 @@ async def fetch(
     min_bytes_per_s: int,
     client_dirs: Sequence[str],
 ) -> None:
-    """Get the bytes of `file` into `target`, by the first way that works.
+    """Fetch the bytes of `file` into `target` by the first way that works.
 
-    A path on this machine that the client names is read only below one of `client_dirs`, which are absolute. Raises
-    `DownloadFailed` when no way works, with the sentence of the last link that failed, else of the client's own copy;
-    `DocumentRejected` when too large.
+    A path on this machine that the client names is only read if it is inside one of `client_dirs`, which are absolute.
+    Raise `DownloadFailed` if no way works, with the sentence for the last link that failed, or else for the client's
+    own copy. Raise `DocumentRejected` if the file is too large.
     """
     failure: DownloadFailed | None = None
     async for url in _addresses(bot, file, group_id, user_id):
@@ -107,12 +110,15 @@ async def fetch(
 
 
 async def _addresses(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int) -> AsyncIterator[str]:
-    """Addresses to try, each looked up only when the one before it failed: links live for minutes."""
+    """Yield the addresses to try.
+
+    Each is only looked up after the previous one failed, because links live for minutes.
+    """
     if file.url:
         yield file.url
     if url := await _link(bot, file, group_id, user_id, file.file_id):
         yield url
-    # After a restart NapCat no longer knows the ids it gave out; the group's list gives new ones.
+    # After a restart NapCat no longer knows the ids that it issued before. The file list of the group has new ones.
     fresh = await _fresh_id(bot, file, group_id) if group_id is not None else ""
     if fresh and (url := await _link(bot, file, group_id, user_id, fresh)):
         yield url
@@ -153,9 +159,9 @@ async def _fresh_id(bot: Bot, file: UploadedFile, group_id: int) -> str:
 
 
 async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: int, client_dirs: Sequence[str]) -> bool:
-    """Get the client's own copy: sent along as base64, or a path where the client runs on this machine.
+    """Fetch the client's own copy, which is sent as base64, or as a path if the client runs on this machine.
 
-    Return False where there is none. Raises `DownloadFailed` for a path that may not be read.
+    Return False if there is none. Raise `DownloadFailed` if the path may not be read.
     """
     try:
         data = _fields(await bot.call_api("get_file", file_id=file.file_id, _timeout=120))
@@ -179,19 +185,19 @@ async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: in
 
 
 def _copy_from_client(path: Path, client_dirs: Sequence[str], size: int, target: Path, max_bytes: int) -> bool:
-    """Copy a file that the client names; False where it is not there or not the one that was sent."""
+    """Copy a file that the client names. Return False if it does not exist or is not the file that was sent."""
     allowed = _readable_path(path, client_dirs)
     if allowed is None:
         raise DownloadFailed(_PATH_NOT_ALLOWED, f"{path} is in none of KNOWLEDGE__CLIENT_FILE_DIRS")
     try:
-        # The path is free of links now; opening one that came in between fails, and a pipe does not block.
+        # The path contains no symbolic link now. Opening one that appeared in between fails, and a pipe does not block.
         source = os.open(allowed, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         logger.warning(f"the client's copy {path} cannot be read: {error}")
         return False
     try:
         status = os.fstat(source)
-        # In a container the client's path may name nothing here, or something else: the size must agree.
+        # In a container, the client's path may lead nowhere or to another file here, so the size must match.
         if not stat.S_ISREG(status.st_mode) or status.st_size != size or size > max_bytes:
             return False
         with os.fdopen(source, "rb", closefd=False) as reader, target.open("wb") as writer:
@@ -202,9 +208,9 @@ def _copy_from_client(path: Path, client_dirs: Sequence[str], size: int, target:
 
 
 def _readable_path(path: Path, directories: Sequence[str]) -> Path | None:
-    """Return `path` without symbolic links if it lies in one of `directories`, which may be links; else None.
+    """Return `path` without symbolic links if it is inside one of `directories`, which may be links, or else None.
 
-    A path with `..` is refused, wherever it leads. The file need not exist.
+    A path that contains `..` is refused, wherever it leads. The file need not exist.
     """
     if not path.is_absolute() or ".." in path.parts:
         return None

@@ -1,4 +1,4 @@
-"""/kb test: one question explained, or a whole CSV of them tried."""
+"""The command /kb test, which explains one question or tries all questions of a CSV file."""
 
 import asyncio
 from functools import partial
@@ -34,14 +34,15 @@ _SEND_IT = (
     "可以再加 expected（该不该答，是或否）和 document（该用哪个文件）两列。只测一个问题就发 /kb test 问题。"
 )
 _running: set[Session] = set()
-# One run uses half of the machine's time for searching; several would leave people's questions none.
+# One run uses half of the time that the machine has for searching. Several runs at once would leave none for the
+# questions of people.
 _turn = asyncio.Lock()
 
 
 async def try_knowledge(speaker: Speaker, event: MessageEvent, knowledge: KnowledgeService, text: str) -> str:
-    """Explain a question, written or quoted; try the CSV that the message replies to; or ask for one.
+    """Explain a written or quoted question, try the CSV file that the message replies to, or ask for one.
 
-    Gives the reply, or nothing where everything was said.
+    Return the reply, or an empty string if everything was already said.
     """
     asked = await asked_knowledge(speaker)
     if refused := await _refusal(speaker, asked):
@@ -62,7 +63,10 @@ async def try_knowledge(speaker: Speaker, event: MessageEvent, knowledge: Knowle
 
 
 async def _refusal(speaker: Speaker, asked: AskedKnowledge) -> str:
-    """Why this knowledge base is not shown so openly: in a private chat a group's is for the group's admins."""
+    """Return why this person may not inspect the knowledge base this openly, or an empty string if they may.
+
+    In a private chat, the knowledge base of a group is only shown to admins of the group.
+    """
     if asked.refusal or asked.group_id is None or await speaker.role() is Role.SUPERUSER:
         return asked.refusal
     role = await member_role(speaker.bot, asked.group_id, speaker.session.user_id)
@@ -70,12 +74,15 @@ async def _refusal(speaker: Speaker, asked: AskedKnowledge) -> str:
 
 
 def _place(speaker: Speaker) -> Session:
-    """A group as a whole, or one private chat."""
+    """Return the key of the place: a group as a whole, or one private chat."""
     return speaker.session if speaker.place is Place.PRIVATE else Session(speaker.session.group_id, 0)
 
 
 async def _take(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file: UploadedFile) -> None:
-    """Try all questions of a file and report. Runs in the handler of the message, which a stop of the bot cancels."""
+    """Try all questions of a file and report the results.
+
+    This runs in the handler of the message, which is cancelled when the bot stops.
+    """
     place = _place(speaker)
     if place in _running:
         await speaker.reply(_BUSY)
@@ -85,7 +92,7 @@ async def _take(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file: U
         await _try_all(speaker, file, await _samples(speaker, knowledge, bot, file))
     except (DocumentRejected, DownloadFailed) as error:
         logger.info(f"test set {file.name!r} refused: {error}")
-        # Sent again, it must not end up in the knowledge base.
+        # When the file is sent again, it must not end up in the knowledge base.
         expected_files.expect(speaker.session, ".csv", partial(_take, speaker, knowledge))
         again = f"改好后 {WAIT_S // 60} 分钟内再发到这里就行，不会入库。"
         await speaker.reply(f"「{shortened(file.name, 30)}」没有测：{error.user_message}{again}")
@@ -120,7 +127,7 @@ async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file
 
 
 async def _try_all(speaker: Speaker, file: UploadedFile, samples: list[Sample]) -> None:
-    # Ten minutes may have passed since the command: what he may look at is asked anew.
+    # Ten minutes may have passed since the command, so check again what this person may inspect.
     asked = await asked_knowledge(speaker)
     if refused := await _refusal(speaker, asked):
         await speaker.reply(refused)
@@ -139,7 +146,7 @@ async def _try_all(speaker: Speaker, file: UploadedFile, samples: list[Sample]) 
         table = await asyncio.to_thread(result_csv, evaluation)
     summary = summary_text(name, evaluation)
     if any(outcome.best is not None and file_name(outcome.best) == file.name for outcome in evaluation.outcomes):
-        # Sent before the command, it was taken in like any file.
+        # A file that was sent before the command was ingested like any other.
         summary += f"\n\n「{name}」自己也在知识库里，结果偏好。用 /kb delete 删掉它，先发 /kb test 再发文件就不会入库。"
     result_name = f"{PurePath(file.name).stem[:40]}-结果.csv"
     delivery = await outbox.send_file(speaker.chat, result_name, table, summary, speaker.message_id)

@@ -1,4 +1,4 @@
-"""How often a secret that people type may be tried."""
+"""Limits on how often people may try to enter a secret."""
 
 import ipaddress
 import math
@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# Slips of the finger cost nothing; after that each failure doubles the pause.
+# Typing errors cost nothing. After that, each failure doubles the pause.
 _FREE_FAILURES = 3
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
-# After ten quiet minutes an address begins again.
+# An address starts over after ten minutes without a failure.
 _FORGOTTEN_AFTER_S = 600.0
-# From all addresses together: a botnet gets no more than 43,200 guesses a day.
+# This limit is for all addresses together: a botnet gets at most 43,200 guesses a day.
 _FAILURES_PER_MINUTE = 30
 _MINUTE_S = 60.0
 _MAX_ADDRESSES = 10_000
@@ -32,10 +32,10 @@ class _Failures:
 
 
 class LoginAttempts:
-    """A growing pause for each address and a limit for all of them, each at most a minute.
+    """A growing pause for each address, and a limit for all addresses together, each of at most a minute.
 
-    The limit for all does not hold for this machine and for addresses that have logged in before, so that strangers
-    cannot keep the owner out. `clock` gives seconds.
+    The common limit does not apply to this machine and to addresses that have logged in before, so that strangers
+    cannot lock out the owner. `clock` returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -45,7 +45,7 @@ class LoginAttempts:
         self._known: set[str] = set()
 
     def wait_s(self, address: str) -> int:
-        """Return after how many seconds this address may try; 0 for now."""
+        """Return the number of seconds after which this address may try, or 0 if it may try now."""
         present, network = self._clock(), _network(address)
         while self._recent and self._recent[0] <= present - _MINUTE_S:
             self._recent.popleft()
@@ -60,7 +60,7 @@ class LoginAttempts:
         """Count a wrong token."""
         present, network = self._clock(), _network(address)
         self._recent.append(present)
-        # In the order of the last failure: those to forget come first.
+        # The dictionary is ordered by the last failure, so the addresses to forget come first.
         while self._failures:
             oldest, failures = next(iter(self._failures.items()))
             if failures.last_at > present - _FORGOTTEN_AFTER_S and len(self._failures) < _MAX_ADDRESSES:
@@ -70,14 +70,14 @@ class LoginAttempts:
         self._failures[network] = _Failures(1 if former is None else former.count + 1, present)
 
     def succeeded(self, address: str) -> None:
-        """Remember an address that knew the token."""
+        """Remember an address that entered the right token."""
         network = _network(address)
         self._failures.pop(network, None)
         self._known.add(network)
 
 
 def _network(address: str) -> str:
-    """Return what one person has for themselves: an IPv4 address, or the 64 bits of an IPv6 network."""
+    """Return the network that belongs to one person: an IPv4 address, or the 64-bit prefix of an IPv6 address."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.knowledge.models import IngestResult, IngestStatus
 
-# QQ's people live in one time zone; the server may stand in another.
+# The users of QQ live in one time zone, but the server may run in another.
 _ZONE = ZoneInfo("Asia/Shanghai")
-# What QQ takes as one plain message.
+# The longest text that QQ accepts as one plain message.
 _RECEIPT_CHARS = 1500
 _WORDS = {
     IngestStatus.INDEXED: "已入库",
@@ -24,9 +24,9 @@ _FAILURES = (IngestStatus.REJECTED, IngestStatus.DEFERRED, IngestStatus.REMOVED)
 
 
 def answer_text(answer: Answer, reading: int = 0) -> str:
-    """The answer, then what went wrong, then its sources, one a line.
+    """Return the answer, then a notice about what went wrong, then the sources, one per line.
 
-    `reading` counts the files that are still being taken in; an answer that found nothing mentions them.
+    `reading` is the number of files that are still being ingested. An answer that found nothing mentions them.
     """
     if answer.kind is AnswerKind.NOTHING_FOUND:
         return "\n\n".join(part for part in (answer.text + reading_text(reading), answer.notice) if part)
@@ -37,7 +37,7 @@ def answer_text(answer: Answer, reading: int = 0) -> str:
 
 
 def passage_text(passage: CitedPassage, number: int) -> str:
-    """A passage that an answer cited, whole, or one sentence about why it cannot be shown."""
+    """Return the whole passage that an answer cited, or one sentence about why it cannot be shown."""
     if passage.status is SourceStatus.FOUND and passage.reference is not None:
         reference = passage.reference
         return f"〔{number}〕{reference.place}（第 {reference.version} 版）\n\n{reference.text}"
@@ -50,7 +50,7 @@ def passage_text(passage: CitedPassage, number: int) -> str:
 
 
 def ingest_text(result: IngestResult) -> str:
-    """One sentence about a file."""
+    """Return one sentence about a file."""
     name = f"「{result.name}」"
     match result.status:
         case IngestStatus.INDEXED:
@@ -74,20 +74,20 @@ def ingest_text(result: IngestResult) -> str:
 
 
 def reading_text(reading: int) -> str:
-    """One sentence about files that are still being read, empty when there are none."""
+    """Return one sentence about the files that are still being read, or an empty string if there are none."""
     return f"还有 {reading} 个文件正在读，读完可以再问。" if reading else ""
 
 
 def arrival_text(names: Sequence[str]) -> str:
-    """The sign that files arrived and take a while."""
+    """Return the sign that files have arrived and take a while."""
     what = f"「{names[0]}」" if len(names) == 1 else f" {len(names)} 个文件"
     return f"收到{what}，正在入库…"
 
 
 def receipt_text(results: Sequence[IngestResult], reading: int) -> str:
-    """One message about files that came together, `reading` more of which are still being taken in.
+    """Return one message about files that arrived together, while `reading` more are still being ingested.
 
-    Sums first, then each failure with its reason, then as many names as fit into one plain message.
+    The totals come first, then each failure with its reason, then as many names as fit into one plain message.
     """
     if len(results) == 1:
         return ingest_text(results[0]) + (f"还有 {reading} 个文件正在读。" if reading else "")
@@ -107,7 +107,7 @@ def receipt_text(results: Sequence[IngestResult], reading: int) -> str:
 
 
 def _names_line(word: str, names: Sequence[str], limit: int) -> str:
-    """The names after their word in at most `limit` characters, empty when not even one fits."""
+    """Return the names after `word` in at most `limit` characters, or an empty string if not even one name fits."""
     whole = f"{word}：{''.join(f'「{name}」' for name in names)}"
     if len(whole) <= limit:
         return whole
@@ -125,7 +125,7 @@ def _hidden_text(result: IngestResult) -> str:
 
 
 def size_text(size: int) -> str:
-    """Bytes for people.
+    """Format a size in bytes for people.
 
     >>> size_text(1536), size_text(3 << 20)
     ('1.5 KB', '3.0 MB')
@@ -134,11 +134,11 @@ def size_text(size: int) -> str:
 
 
 def time_text(moment: datetime) -> str:
-    """A time as people in China write it."""
+    """Format a time as people in China write it."""
     return f"{moment.astimezone(_ZONE):%m-%d %H:%M}"
 
 
 def shortened(text: str, limit: int) -> str:
-    """One line of at most `limit` characters."""
+    """Return a text as one line of at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

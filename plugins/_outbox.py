@@ -1,8 +1,8 @@
-"""Everything the bot says goes through here: in order, at a bearable pace, in a form that QQ takes.
+"""The outbox, which sends everything the bot says: in order, at an acceptable pace, in a form that QQ accepts.
 
-Limits are those that QQ bots found by experience: one text up to 1,500 characters, a merged forward of at most 30
-nodes of 1,000 up to 9,000, above that a file. When QQ refuses a form the next one is tried; a send that timed out may
-have arrived, so it is never repeated.
+The limits are those that QQ bots found by experience: one text of up to 1,500 characters, a merged forward of at most
+30 nodes of 1,000 characters for up to 9,000, and a file above that. If QQ refuses a form, the next one is tried. A send
+that timed out may have arrived, so it is never repeated.
 """
 
 import asyncio
@@ -32,12 +32,12 @@ _NODE_CHARS = 1000
 _PIECE_CHARS = 1200
 _PIECE_GAP_S = (1.5, 3.0)
 _UPLOAD_TIMEOUT_S = 120
-# How long a message waits for its account to come back. An older answer is not wanted any more.
+# How long a message waits for its account to come back. Nobody wants an older answer any more.
 RECONNECT_S = 600.0
 
 
 class Delivery(Enum):
-    """What became of a message. SENT includes a send that QQ did not confirm: it may have arrived."""
+    """The outcome of a message. SENT includes a send that QQ did not confirm, because it may have arrived."""
 
     SENT = auto()
     REFUSED = auto()
@@ -54,7 +54,7 @@ class Account(Protocol):
 
 
 class _NotSent(Exception):
-    """The message was not sent and will not be; the queue decided so."""
+    """Signals that the queue decided not to send a message. It will not be sent later either."""
 
     def __init__(self, delivery: Delivery) -> None:
         super().__init__(delivery)
@@ -62,12 +62,12 @@ class _NotSent(Exception):
 
 
 class _Refused(Exception):
-    """QQ did not take this form."""
+    """Signals that QQ did not accept this form."""
 
 
 @dataclass(eq=False, slots=True)
 class _Outgoing:
-    """A message on its way. `granted` is set while it waits for a turn; `away_since` while its account is away."""
+    """A message on its way. `granted` is set while it waits for a turn, and `away_since` while its account is away."""
 
     chat: Chat
     reply_to: int | None
@@ -79,7 +79,7 @@ class _Outgoing:
 
 @dataclass(slots=True)
 class _Queue:
-    """The messages of one account. QQ watches each account for itself."""
+    """The messages of one account. QQ watches each account separately."""
 
     turns: Turns
     messages: dict[Turn, _Outgoing] = field(default_factory=dict[Turn, _Outgoing])
@@ -92,10 +92,10 @@ def _connected_account(self_id: str) -> Account | None:
 
 
 class Outbox:
-    """Sends messages one at a time in each chat. Those that exceed the pace wait; none is dropped for it.
+    """Sends messages one at a time in each chat. Messages that exceed the pace wait, and none is dropped because of it.
 
-    Answers go before notices, in a chat and within the account's messages of a minute; within one class messages keep
-    their order. What quotes a recalled message is not sent.
+    Answers go before notices, both in a chat and within the account's limit per minute. Messages of the same priority
+    keep their order. A message that quotes a recalled message is not sent.
     """
 
     def __init__(
@@ -114,11 +114,11 @@ class Outbox:
         self.waiting = 0
 
     def account_connected(self, self_id: str) -> None:
-        """Send what waited for an account to come back."""
+        """Send the messages that waited for an account to come back."""
         self._serve(self_id)
 
     def close(self) -> None:
-        """End all waiting. Nothing is sent any more."""
+        """End all waiting. Nothing is sent from then on."""
         self._is_closed = True
         for self_id in list(self._queues):
             self._serve(self_id)
@@ -126,9 +126,9 @@ class Outbox:
     async def send(
         self, chat: Chat, text: str, reply_to: int | None = None, priority: Priority = Priority.ANSWER
     ) -> Delivery:
-        """Say `text` in `chat`, quoting the message `reply_to`. Returns when it was sent or is given up.
+        """Send `text` to `chat`, quoting the message `reply_to`. Return when it was sent or is given up.
 
-        While the account is not connected it waits for up to ten minutes.
+        If the account is not connected, the message waits for up to ten minutes.
         """
         async with self._outgoing(chat, reply_to, priority) as message:
             try:
@@ -139,7 +139,7 @@ class Outbox:
     async def send_file(
         self, chat: Chat, name: str, content: bytes, note: str, reply_to: int | None = None
     ) -> Delivery:
-        """Put a file into `chat`, then say `note`. When QQ does not take the file, the note is not said."""
+        """Send a file to `chat`, then the line `note`. If QQ does not accept the file, the note is not sent."""
         async with self._outgoing(chat, reply_to, Priority.ANSWER) as message:
             try:
                 await self._upload(message, name, content)
@@ -181,7 +181,7 @@ class Outbox:
         )
         action = "send_group_forward_msg" if chat.is_group else "send_private_forward_msg"
         await self._call(message, action, messages=nodes, **_only_target(chat))
-        # A forward cannot quote. It is announced only once QQ has taken it.
+        # A forward cannot quote, so a note does. It is only sent once QQ has accepted the forward.
         if len(text) > PLAIN_CHARS:
             await self._note(message, f"内容较长，约 {len(text)} 字，请看上面的合并转发。")
         else:
@@ -198,7 +198,10 @@ class Outbox:
         await self._note(message, f"内容很长，约 {len(text)} 字，放在文件「回答.txt」里了。")
 
     async def _note(self, message: _Outgoing, text: str) -> None:
-        """Say a line about what was just delivered. Without it the delivery is as good, so a failure is only logged."""
+        """Send a line about what was just delivered.
+
+        A failure is only logged, because the delivery is complete without the line.
+        """
         try:
             await self._say(message, text, message.reply_to)
         except (_Refused, _NotSent) as error:
@@ -236,7 +239,7 @@ class Outbox:
                     return None
                 raise _Refused(str(failed.info)) from failed
             except (ApiNotAvailable, WebSocketClosed, WebSocketDisconnect):
-                # The socket was gone before anything was written to it.
+                # The socket was closed before anything was written to it.
                 self._queues[chat.self_id].turns.take_back()
                 await asyncio.sleep(0.1)
             except NetworkError:
@@ -265,7 +268,7 @@ class Outbox:
             self._serve(chat.self_id)
 
     async def _turn(self, message: _Outgoing) -> Account:
-        """Wait until the next call of `message` may be made."""
+        """Wait until the next call of `message` is allowed, and return its account."""
         self_id = message.chat.self_id
         while True:
             message.granted = asyncio.get_running_loop().create_future()
@@ -282,7 +285,7 @@ class Outbox:
                 return account
 
     def _serve(self, self_id: str) -> None:
-        """Let go every message that may go now, and come back when the next one may."""
+        """Release all messages that may go now, and schedule the next run for when another one may."""
         queue = self._queues.get(self_id)
         if queue is None:
             return
@@ -298,7 +301,7 @@ class Outbox:
             if (not_sent := self._not_sent(message, now)) is not None:
                 _grant(message, not_sent)
             if message.granted is None or message.granted.done():
-                # Given up, or its sender was cancelled and has not run since.
+                # It was given up, or its sender was cancelled and has not run since.
                 queue.turns.discard(turn)
         next_at = None
         if is_away:
@@ -312,7 +315,7 @@ class Outbox:
             queue.timer = loop.call_at(next_at, self._serve, self_id)
 
     def _not_sent(self, message: _Outgoing, now: float) -> Delivery | None:
-        """Return why a waiting message need not wait any longer, None while it has to."""
+        """Return why a waiting message need not wait any longer, or None if it still has to wait."""
         if self._is_closed:
             return Delivery.AWAY
         quoted = None if message.has_begun else message.reply_to
@@ -339,19 +342,24 @@ def _typed(chat: Chat) -> dict[str, Any]:
 
 
 def _quoting(text: str, reply_to: int | None) -> Message:
-    # Always as a text segment: a string would be read for CQ codes.
+    # Always use a text segment, because a string would be parsed for CQ codes.
     message = Message(MessageSegment.text(text))
     return message if reply_to is None else MessageSegment.reply(reply_to) + message
 
 
 def _timed_out(failed: ActionFailed) -> bool:
-    """NapCat reports a send that QQ did not confirm in time as 1200 with this word."""
+    """Return whether QQ did not confirm a send in time.
+
+    NapCat reports this with the code 1200 and the word "timeout".
+    """
     words = f"{failed.info.get('message', '')} {failed.info.get('wording', '')}".lower()
     return failed.info.get("retcode") == 1200 and "timeout" in words
 
 
 def split_text(text: str, limit: int) -> Sequence[str]:
-    """Cut at paragraph, line or sentence ends into pieces of at most `limit` characters; nothing is lost.
+    """Split a text at the ends of paragraphs, lines or sentences into pieces of at most `limit` characters.
+
+    Nothing of the text is lost.
 
     >>> split_text("一二三。四五六。", 5)
     ['一二三。', '四五六。']

@@ -2,9 +2,9 @@
 
 
 class OwnAccounts:
-    """Every account that has been connected since the start, also one that is away at the moment.
+    """All accounts that have been connected since the start, including those that are away at the moment.
 
-    An account that was cut off may still be heard through another one, which hears its last messages.
+    The last messages of an account that was disconnected may still arrive through another account.
     """
 
     def __init__(self) -> None:

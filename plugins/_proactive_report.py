@@ -1,4 +1,4 @@
-"""The proactive mode of a group as its members read it."""
+"""The status of the proactive mode as the members of a group read it."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -32,7 +32,7 @@ _TEXT_CHARS = 14
 
 
 def status_text(status: GroupStatus) -> str:
-    """Whether the mode is on, its limits, and why the last messages were answered or not."""
+    """Return whether the mode is on, its limits, and why the last messages were or were not answered."""
     if not status.on:
         return "主动回答：关\n我只在被叫到时说话。打开：/bot auto on"
     lines = ["主动回答：开"]

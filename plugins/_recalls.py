@@ -1,4 +1,4 @@
-"""Messages that were recalled, and the work on their answers, which ends with them."""
+"""Recalled messages, and the work on their answers, which ends with the recall."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ class Recalls:
         self._running: dict[_Key, set[asyncio.Timeout]] = {}
 
     def add(self, chat: Chat, message_id: int) -> None:
-        """Note that a message of `chat` was recalled, and cancel the work on its answer."""
+        """Record that a message of `chat` was recalled, and cancel the work on its answer."""
         for key in [key for key, at in self._recalled.items() if at < self._clock() - _KEPT_S]:
             del self._recalled[key]
         while len(self._recalled) >= _MOST_KEPT:
@@ -38,7 +38,7 @@ class Recalls:
         return _key(chat, message_id) in self._recalled
 
     async def unless_recalled(self, chat: Chat, message_id: int, work: Awaitable[Result]) -> Result | None:
-        """Await `work` on the answer to a message. None when the message was recalled; `work` was then cancelled."""
+        """Await `work` on the answer to a message. If the message is recalled, cancel `work` and return None."""
         key = _key(chat, message_id)
         scope = asyncio.timeout(0 if key in self._recalled else None)
         self._running.setdefault(key, set()).add(scope)
@@ -57,6 +57,6 @@ class Recalls:
 
 
 def _key(chat: Chat, message_id: int) -> _Key:
-    # A recall in a temporary chat does not tell the group through which the chat came.
+    # The notice of a recall in a temporary chat does not name the group through which the chat was opened.
     group_id = chat.group_id if chat.is_group else None
     return chat.self_id, group_id or 0, chat.user_id or 0, message_id

@@ -1,4 +1,4 @@
-"""One receipt for the files of a chat that come together."""
+"""One receipt for the files that arrive together in a chat."""
 
 import asyncio
 from collections.abc import Generator
@@ -15,15 +15,15 @@ from plugins._turns import Priority
 from plugins._working import SHOW_AFTER_S
 from services.knowledge.models import IngestResult
 
-# How long an outcome waits at most for those of other files of its chat: the first receipt comes soon, so that a small
-# file is known to be there although large ones are still being read.
+# How long an outcome waits at most for those of other files in its chat. The first receipt comes early, so that people
+# know about a small file although large ones are still being read.
 FIRST_TOGETHER_S = 10.0
 TOGETHER_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """An outcome that has not been told. `at` is in seconds of the event loop's clock."""
+    """An outcome that has not been reported yet. `at` is in seconds of the event loop's clock."""
 
     result: IngestResult
     at: float
@@ -34,7 +34,7 @@ class _Outcome:
 class _Batch:
     """The files of one chat that are in progress together.
 
-    `reading` has the name of each, and whether it was announced by an earlier batch.
+    `reading` holds the name of each file, and whether an earlier batch announced it.
     """
 
     began_at: float
@@ -47,12 +47,12 @@ class _Batch:
 
 
 class Receipts:
-    """Tells what became of files.
+    """Reports the outcomes of files.
 
-    The outcome of a file that is alone in its chat is told at once. Outcomes of files that are in progress together
-    are told in one message when the last one is done; until then those that are done are told after 10 seconds for the
-    first time and then every 30 seconds. At most one
-    such message waits in the outbox for each chat; what is done meanwhile goes into the next one.
+    The outcome of a file that is alone in its chat is reported at once. The outcomes of files that are in progress
+    together are reported in one message when the last one is done. Until then, those that are done are reported after
+    10 seconds for the first time, and then every 30 seconds. At most one such message waits in the outbox for each
+    chat, and outcomes that follow meanwhile go into the next one.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Receipts:
         return 0 if batch is None else len(batch.reading)
 
     async def tell(self, chat: Chat, result: IngestResult) -> Delivery:
-        """Put an outcome into the chat's next receipt. Returns when that was sent or is given up."""
+        """Add an outcome to the chat's next receipt. Return when the receipt was sent or is given up."""
         loop = asyncio.get_running_loop()
         outcome = _Outcome(result, loop.time(), loop.create_future())
         batch = self._batch(chat)
@@ -99,7 +99,7 @@ class Receipts:
         return await outcome.delivery
 
     async def close(self) -> None:
-        """Stop telling. Calls of `tell` that wait are cancelled."""
+        """Stop reporting. Calls of `tell` that wait are cancelled."""
         tasks = [batch.task for batch in self._batches.values() if batch.task is not None]
         for task in tasks:
             task.cancel()
@@ -161,7 +161,7 @@ def _is_unannounced(batch: _Batch) -> bool:
 
 
 async def _either(changed: asyncio.Event, seconds: float) -> None:
-    """Wait for the event, at most `seconds`."""
+    """Wait for the event for at most `seconds`."""
     try:
         async with asyncio.timeout(None if seconds == float("inf") else max(seconds, 0.0)):
             await changed.wait()
@@ -170,7 +170,7 @@ async def _either(changed: asyncio.Event, seconds: float) -> None:
 
 
 def _stop(task: asyncio.Task[Delivery] | None) -> None:
-    """Take back an announcement that was overtaken while it waited."""
+    """Cancel an announcement that was overtaken while it waited."""
     if task is not None:
         task.cancel()
 

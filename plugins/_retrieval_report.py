@@ -1,4 +1,4 @@
-"""Why the bot would answer a question or not, on one phone screen."""
+"""The report on why the bot would answer a question or not, which fits on one phone screen."""
 
 from collections.abc import Mapping
 
@@ -20,12 +20,12 @@ VERDICTS: Mapping[Verdict, str] = {
 _SHOWN = 5
 _PLACE_CHARS = 36
 _EXCERPT_CHARS = 40
-# A little of what stands before the matched word, to read it in its sentence.
+# How much text is shown before the matched word, so that it can be read in its sentence.
 _LEAD_CHARS = 6
 
 
 def retrieval_text(outcome: Outcome, quoted: str = "") -> str:
-    """Verdict, what was searched, up to five candidates with their figures, and the counts of each stage."""
+    """Return the verdict, what was searched, up to five candidates with their figures, and the counts of each stage."""
     lines = [verdict_line(outcome)]
     retrieval = outcome.retrieval
     if retrieval is None:
@@ -50,7 +50,7 @@ def retrieval_text(outcome: Outcome, quoted: str = "") -> str:
 
 
 def verdict_line(outcome: Outcome) -> str:
-    """Whether the bot would answer, and why, in one line."""
+    """Return in one line whether the bot would answer, and why."""
     if outcome.failure or outcome.retrieval is None:
         return f"测不了：{outcome.failure}"
     answer = "会回答" if outcome.answered else "不会回答"
@@ -58,7 +58,7 @@ def verdict_line(outcome: Outcome) -> str:
 
 
 def reason(retrieval: Retrieval) -> str:
-    """Why a question is answered or not, in words for people who run a group."""
+    """Return why a question is answered or not, in words for people who run a group."""
     best = best_candidate(retrieval)
     if retrieval.status is RetrievalStatus.USABLE:
         return f"{retrieval.metrics.approved_count} 段资料过关，最高{_measured(best, retrieval.threshold, '不低于')}"
@@ -81,7 +81,7 @@ def _measured(best: Candidate | None, threshold: float, relation: str) -> str:
     score = None if best is None else best.rerank_score
     if score is None:
         return f"得分没有，门槛 {threshold:.2f}"
-    # 0.498 and 0.5 must not both read 0.50.
+    # 0.498 and 0.5 must not both be shown as 0.50.
     digits = 2 if f"{score:.2f}" != f"{threshold:.2f}" or score == threshold else 4
     return f"得分 {score:.{digits}f}，{relation}门槛 {threshold:.{digits}f}"
 
@@ -99,12 +99,12 @@ def _candidate_lines(number: int, candidate: Candidate, weights: Mapping[str, fl
 
 
 def file_name(candidate: Candidate) -> str:
-    """The file that a candidate is from."""
+    """Return the name of the file that a candidate comes from."""
     return str(candidate.hit.chunk.metadata.get("file", ""))
 
 
 def place(candidate: Candidate) -> str:
-    """File and page or heading of a candidate."""
+    """Return the file and the page or heading of a candidate."""
     chunk = candidate.hit.chunk
     page = chunk.metadata.get("page")
     return Reference(
@@ -120,13 +120,13 @@ def place(candidate: Candidate) -> str:
 
 
 def matched_place(text: str, matched: frozenset[str], weights: Mapping[str, float], limit: int) -> str:
-    """At most `limit` characters around the first word of the question that says something; else the beginning.
+    """Return at most `limit` characters around the first significant word of the question, or else the beginning.
 
     >>> matched_place("第一章总则。第二章报销：差旅费在三十日内报销。", frozenset({"差旅"}), {"差旅": 2.0}, 14)
     '…第二章报销：差旅费在三十…'
     """
     line = " ".join(text.split())
-    # Common words occur everywhere: where they come first is not where the passage matches.
+    # Common words occur everywhere, so their first occurrence does not show where the passage matches.
     heaviest = max((weights.get(term, 0.0) for term in matched), default=0.0)
     telling = [term for term in matched if weights.get(term, 0.0) >= heaviest / 2]
     start = max(0, _position(line, telling) - _LEAD_CHARS)
@@ -136,7 +136,7 @@ def matched_place(text: str, matched: frozenset[str], weights: Mapping[str, floa
 
 
 def _position(line: str, terms: list[str]) -> int:
-    """Where the first of the terms begins, written in whatever width, case or script; 0 where none is found."""
+    """Return where the first of the terms begins, in any width, case or script, or 0 if none is found."""
     owners: list[int] = []
     parts: list[str] = []
     for index, character in enumerate(line):

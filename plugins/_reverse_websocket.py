@@ -1,4 +1,4 @@
-"""The entrance of QQ clients: OneBot v11 over the reverse WebSocket and nothing else."""
+"""The entrance for QQ clients: OneBot v11 over the reverse WebSocket, and nothing else."""
 
 import re
 from typing import Any
@@ -23,19 +23,19 @@ from plugins._own_accounts import own_accounts
 from plugins._result_store import SingleResultStore
 from plugins._shutdown import shutdown
 
-# Clients are configured with any of these.
+# Clients may be configured with any of these.
 PATHS = ("/onebot/v11/", "/onebot/v11/ws", "/onebot/v11/ws/")
-# As QQ numbers are written; the longest have 12 digits with the local page.
+# The form of QQ numbers. The longest in use, those of the local page, have 12 digits.
 _SELF_ID = re.compile(r"[1-9][0-9]{0,19}")
 _POLICY_VIOLATION = 1008
-# Notices that the adapter has no class for, and files without `busid`, which it does not take for files.
+# Notices for which the adapter has no class, and files without `busid`, which it does not recognise as files.
 _NOTICES = frozenset({"group_upload", "offline_file", "group_msg_emoji_like", "reaction"})
 
 
 class ReverseWebSocketAdapter(Adapter):
-    """The OneBot adapter without its HTTP entrances, which take events from anybody.
+    """The OneBot adapter without its HTTP entrances, which accept events from anybody.
 
-    `token` is what clients show in their `Authorization` header; empty admits programs of this machine only.
+    `token` is what clients send in their `Authorization` header. An empty token only admits programs on this machine.
     """
 
     _result_store = SingleResultStore()
@@ -50,18 +50,18 @@ class ReverseWebSocketAdapter(Adapter):
         self.driver.on_shutdown(self._stop)
 
     def bot_connect(self, bot: AnyBot) -> None:
-        """Announce an account, which from now on is known as one of ours."""
+        """Announce an account, which counts as one of the bot's own from then on."""
         own_accounts.add(bot.self_id)
         super().bot_connect(bot)
 
     @classmethod
     def json_to_event(cls, json_data: Any) -> Event | None:
-        """Return the event in a frame, None for the answer to a call and for events that the bot ignores.
+        """Return the event in a frame, or None for the response to a call and for events that the bot ignores.
 
-        While the bot stops these are all events.
+        While the bot stops, it ignores all events.
 
-        The adapter makes some general event of a kind that it does not know, and handlers of messages would take a
-        guild's message for a private one.
+        The adapter turns an event of an unknown kind into a general event, and the handlers of messages would take a
+        guild message for a private one.
         """
         event = super().json_to_event(json_data)
         if event is None or shutdown.requested:
@@ -73,18 +73,18 @@ class ReverseWebSocketAdapter(Adapter):
         return None
 
     async def _handle_ws(self, websocket: WebSocket) -> None:
-        # Not a dictionary: a header that comes twice has to be seen twice.
+        # Do not use a dictionary, because a header that is sent twice must be seen twice.
         pairs = websocket.request.headers.items()
         headers = Headers(raw=[(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in pairs])
         if refusal := self._refusal(headers):
             logger.warning(f"a connection to {websocket.request.url.path} was refused: {refusal}")
-            # Before the handshake is accepted this becomes HTTP 403.
+            # Closing before the handshake is accepted becomes HTTP 403.
             await websocket.close(_POLICY_VIOLATION, refusal)
             return
         await super()._handle_ws(websocket)
 
     def _refusal(self, headers: Headers) -> str:
-        """Return why a client may not connect, empty where it may."""
+        """Return why a client may not connect, or an empty string if it may."""
         if shutdown.requested:
             return "the bot is stopping"
         if _entrance.is_from_page_elsewhere(headers):

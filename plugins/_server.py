@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn with the limits of QQ clients, stopped by a signal at any moment."""
+"""The HTTP server: uvicorn with the limits of QQ clients, which a signal can stop at any moment."""
 
 import socket
 from types import FrameType
@@ -8,11 +8,11 @@ from fastapi import FastAPI
 
 from plugins._shutdown import shutdown
 
-# A file in base64 may be one large frame.
+# A file in base64 may arrive as one large frame.
 _FRAME_BYTES = 64 << 20
-# A frozen client frees its slot after about ten seconds.
+# The slot of a frozen client becomes free after about ten seconds.
 _PING_S = 5
-# What a client has not taken by then stays unsent.
+# Anything that a client has not received by then stays unsent.
 _GRACEFUL_S = 2
 _LOGGING = {
     "version": 1,
@@ -23,7 +23,7 @@ _LOGGING = {
 
 
 class Server(uvicorn.Server):
-    """Uvicorn's server, which a signal also ends while it starts, and with exit code 0."""
+    """Uvicorn's server, except that a signal also ends it while it starts, and that the exit code is then 0."""
 
     def __init__(self, application: FastAPI, host: str, port: int) -> None:
         super().__init__(
@@ -41,12 +41,12 @@ class Server(uvicorn.Server):
         )
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until a signal comes. Raises `SystemExit` where the start fails."""
+        """Serve until a signal arrives. Raise `SystemExit` if the startup fails."""
         shutdown.watch()
         super().run(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin the shutdown. Unlike uvicorn's, it does not raise the signal again at the end."""
+        """Begin the shutdown. Unlike uvicorn, do not raise the signal again at the end."""
         shutdown.request()
         self.should_exit = True
 
@@ -55,6 +55,6 @@ class Server(uvicorn.Server):
         try:
             await super().startup(sockets)
         except SystemExit:
-            # The application gave up its start because it was asked to.
+            # The application gave up its startup because the shutdown was requested.
             if not shutdown.requested:
                 raise

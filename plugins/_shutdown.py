@@ -1,4 +1,4 @@
-"""The end of the process: asked for by a signal at any moment, and over within ten seconds."""
+"""The shutdown of the process, which a signal may request at any moment and which takes less than ten seconds."""
 
 import asyncio
 import os
@@ -6,36 +6,36 @@ import sys
 import threading
 import time
 
-# Service managers and `docker stop` wait ten seconds before they kill.
+# Service managers and `docker stop` wait ten seconds before they kill the process.
 _LONGEST_S = 9.0
 _POLL_S = 0.05
 
 
 class Shutdown:
-    """Whether the process has been asked to end."""
+    """The state of the shutdown, which may be requested at any moment."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
 
     @property
     def requested(self) -> bool:
-        """Whether the end has been asked for. Nothing new is begun from then on."""
+        """Whether the shutdown was requested. No new work is started from then on."""
         return self._asked.is_set()
 
     def request(self) -> None:
-        """Ask for the end. Safe in a signal handler; asking again changes nothing."""
+        """Request the shutdown. This is safe in a signal handler, and further requests have no effect."""
         self._asked.set()
 
     async def wait(self) -> None:
-        """Return when the end is asked for."""
+        """Wait until the shutdown is requested."""
         while not self.requested:  # noqa: ASYNC110 - a signal handler sets it, outside of the event loop
             await asyncio.sleep(_POLL_S)
 
     def watch(self) -> None:
-        """Start a thread that ends the process if that takes longer than nine seconds after the request.
+        """Start a thread that ends the process if the shutdown takes longer than nine seconds after the request.
 
-        Whatever is under way then is what a power failure would interrupt, and is taken up at the next start. Child
-        processes end with this one.
+        Work in progress is then interrupted as by a power failure, and is resumed at the next start. Child processes
+        end together with this one.
         """
         threading.Thread(target=self._end_in_time, name="shutdown-watch", daemon=True).start()
 

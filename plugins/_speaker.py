@@ -1,4 +1,4 @@
-"""Who sent a message and what he may do: the bridge from OneBot events to sessions, roles and chats."""
+"""The sender of a message and what they may do: the bridge from OneBot events to sessions, roles and chats."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,9 +17,10 @@ _ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER}
 
 
 class Speaker:
-    """One person in one place, and the message he just sent there.
+    """A person in a group or private chat, and the message that they just sent there.
 
-    A plain class: NoneBot checks what it injects with pydantic, which looks into a dataclass and fails on its fields.
+    This is a plain class, because NoneBot validates injected values with pydantic, which inspects a dataclass and fails
+    on its fields.
     """
 
     def __init__(self, bot: Bot, session: Session, chat: Chat, message_id: int, claimed_role: str) -> None:
@@ -31,7 +32,7 @@ class Speaker:
 
     @property
     def place(self) -> Place:
-        """Group or private chat."""
+        """The kind of place: a group or a private chat."""
         return Place.PRIVATE if self.session.group_id is None else Place.GROUP
 
     @property
@@ -46,11 +47,14 @@ class Speaker:
 
     @property
     def own_collection(self) -> Collection:
-        """The knowledge base of this place itself."""
+        """The knowledge base that belongs to this place."""
         return self.session.collection(settings().knowledge.scope)
 
     async def role(self) -> Role:
-        """What he is here; asks the client where the message does not say (NapCat may leave it out)."""
+        """Return the person's role here.
+
+        If the message does not contain it, which NapCat may leave out, ask the client.
+        """
         if str(self.session.user_id) in settings().superusers:
             return Role.SUPERUSER
         if self.session.group_id is None:
@@ -60,30 +64,33 @@ class Speaker:
         return await member_role(self.bot, self.session.group_id, self.session.user_id) or Role.MEMBER
 
     async def refusal(self, action: Action) -> str:
-        """Why he may not do this here; empty when he may."""
+        """Return why the person may not do this here, or an empty string if they may."""
         lowest = lowest_role(self.place, action, shared=shares_knowledge())
         if lowest is not None and (lowest is Role.MEMBER or await self.role() >= lowest):
             return ""
         return refusal(self.place, lowest)
 
     async def reply(self, text: str) -> None:
-        """Answer, quoting the message."""
+        """Reply to the message, quoting it."""
         await outbox.send(self.chat, text, self.message_id)
 
 
 def shares_knowledge() -> bool:
-    """Whether all groups share one knowledge base."""
+    """Return whether all groups share one knowledge base."""
     return settings().knowledge.scope is KnowledgeScope.GLOBAL
 
 
 async def member_role(bot: Bot, group_id: int, user_id: int, *, fresh: bool = False) -> Role | None:
-    """What somebody is in a group by the client's own knowledge; None when he is no member or it cannot be told."""
+    """Return a person's role in a group as the client knows it.
+
+    Return None if they are not a member or if it cannot be determined.
+    """
     try:
         info = await bot.call_api("get_group_member_info", group_id=group_id, user_id=user_id, no_cache=fresh)
     except (ActionFailed, NetworkError, ApiNotAvailable) as error:
         logger.warning(f"cannot look up member {user_id} of group {group_id}: {error!r}")
         return None
-    # A client may answer anything, or leave the answer out.
+    # A client may respond with anything, or with nothing.
     if not isinstance(info, dict) or info.get("user_id") != user_id:
         return None
     return _ROLES.get(str(info.get("role")), Role.MEMBER)
@@ -91,7 +98,7 @@ async def member_role(bot: Bot, group_id: int, user_id: int, *, fresh: bool = Fa
 
 @dataclass(frozen=True, slots=True)
 class AskedKnowledge:
-    """The knowledge base that questions go to. `group_id` is set when a private chat asks a group's."""
+    """The knowledge base that questions go to. `group_id` is set if a private chat asks that of a group."""
 
     collection: Collection
     group_id: int | None = None
@@ -99,7 +106,7 @@ class AskedKnowledge:
 
 
 async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
-    """Where this person's questions go, membership of a chosen group verified anew each time."""
+    """Return where this person's questions go. Membership of a chosen group is verified on every call."""
     if speaker.place is Place.GROUP or shares_knowledge():
         return AskedKnowledge(speaker.own_collection)
     group_id = await services().conversations.knowledge_group(speaker.session_id)
@@ -115,9 +122,10 @@ async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
 
 
 def reading_count(speaker: Speaker, collection: Collection) -> int:
-    """Return how many files are on their way into a knowledge base, of those that this chat may know of."""
+    """Return how many files are being added to a knowledge base, as far as this chat may know about them."""
     arriving = receipts.reading_count(speaker.chat) if collection == speaker.own_collection else 0
-    # Files that are still fetched are no documents yet; documents may also come from the server or another account.
+    # Files that are still being downloaded are not documents yet, and documents may also come from the server or from
+    # another account.
     return max(arriving, len(services().knowledge.progress(collection.name)))
 
 
@@ -133,11 +141,11 @@ async def _speaker(bot: Bot, event: MessageEvent) -> Speaker:
 
 
 def chat_of(bot: Bot, event: MessageEvent) -> Chat:
-    """Where an answer to this message belongs."""
+    """Return the chat in which to answer this message."""
     if isinstance(event, GroupMessageEvent):
         return Chat(bot.self_id, event.group_id)
     extra = event.model_extra or {}
-    # A temporary chat can only be answered by naming the group it came through.
+    # A temporary chat can only be answered by naming the group through which it was opened.
     through = extra.get("group_id") or (event.sender.model_extra or {}).get("group_id")
     return Chat(bot.self_id, int(through) if through else None, event.user_id)
 

@@ -1,4 +1,4 @@
-"""Commands with a second word: `/kb list 2`, `/知识库 列表 2`."""
+"""Commands with a second word, such as `/kb list 2` and `/知识库 列表 2`."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,9 +8,9 @@ Name = TypeVar("Name", bound=StrEnum)
 
 
 def split_subcommand(text: str, words: Mapping[str, Name]) -> tuple[Name | None, str]:
-    """The second word by its English or Chinese name, and the rest of the text; None for an unknown word.
+    """Return the second word by its English or Chinese name, and the rest of the text.
 
-    An empty text gives the first of `words`.
+    The name is None for an unknown word. An empty text gives the first of `words`.
     """
     if not text.strip():
         return next(iter(words.values())), ""

@@ -1,4 +1,4 @@
-"""Which message of an account goes next: answers before notices, one at a time in a chat, within the account's pace."""
+"""The order of an account's messages: answers before notices, one at a time in a chat, within the account's pace."""
 
 from collections import deque
 from collections.abc import Hashable, Iterator
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 MINUTE_S = 60.0
-# A notice that has waited this long goes before answers, but at most one message in four is such a notice: with 20
-# messages a minute, a question waits at most one message longer for it.
+# A notice that has waited this long goes before answers, but at most one message in four is such a notice. At 20
+# messages a minute, a question waits for at most one additional message because of this.
 AGED_S = 30.0
 _ANSWERS_BEFORE_AGED = 3
 
 
 class Priority(IntEnum):
-    """How urgent a message is. An ANSWER is for a person who asked and waits; a NOTICE is everything else."""
+    """The urgency of a message. An ANSWER is for a person who asked and waits, and a NOTICE is everything else."""
 
     ANSWER = 1
     NOTICE = 2
@@ -21,7 +21,7 @@ class Priority(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class Turn:
-    """One message in the queue of its account.
+    """A message in the queue of its account.
 
     `asked_at` is in seconds of the queue's clock. `interval_s` is how long its lane rests after each call. A message
     that takes several calls queues for each of them and keeps its lane in between.
@@ -35,7 +35,7 @@ class Turn:
 
 @dataclass(slots=True)
 class _Lane:
-    """A chat: who is being sent there, and from when on the next call may be made."""
+    """A chat, with the message that is being sent to it, and the time from which the next call is allowed."""
 
     holder: Turn | None = None
     free_at: float = 0.0
@@ -43,9 +43,9 @@ class _Lane:
 
 @dataclass(slots=True)
 class Turns:
-    """The queue of one account. `per_minute` bounds its calls in any 60 seconds, 0 for no bound.
+    """The queue of one account. `per_minute` limits its calls in any 60 seconds, and 0 means no limit.
 
-    Knows no clock: every method that depends on the time is given it, in seconds that never go back.
+    The queue has no clock. Methods that depend on the time take it as an argument, in seconds that never decrease.
     """
 
     per_minute: int
@@ -55,7 +55,7 @@ class Turns:
     _answers_in_a_row: int = 0
 
     def __len__(self) -> int:
-        """Return how many messages wait."""
+        """Return the number of waiting messages."""
         return len(self._waiting)
 
     def __iter__(self) -> Iterator[Turn]:
@@ -64,7 +64,7 @@ class Turns:
 
     @property
     def lanes(self) -> int:
-        """Return how many chats are remembered: those in use, and those that have not rested yet."""
+        """The number of chats that are remembered: those in use, and those that have not rested long enough."""
         return len(self._lanes)
 
     def add(self, turn: Turn) -> None:
@@ -72,24 +72,27 @@ class Turns:
         self._waiting.append(turn)
 
     def discard(self, turn: Turn) -> None:
-        """Take a message out of the queue."""
+        """Remove a message from the queue."""
         if turn in self._waiting:
             self._waiting.remove(turn)
 
     def release(self, turn: Turn) -> None:
-        """End a message: its lane is free for the next one."""
+        """End a message, which frees its lane for the next one."""
         self.discard(turn)
         lane = self._lanes.get(turn.lane)
         if lane is not None and lane.holder is turn:
             lane.holder = None
 
     def take_back(self) -> None:
-        """Uncount the last call, of which nothing was sent."""
+        """Undo the count of the last call, because nothing of it was sent."""
         if self._sent:
             self._sent.pop()
 
     def take(self, now: float) -> Turn | None:
-        """Take the message that goes now out of the queue and count its call. None when every one has to wait."""
+        """Remove the message that goes now from the queue, count its call and return it.
+
+        Return None if all messages have to wait.
+        """
         self._forget(now)
         if self.per_minute and len(self._sent) >= self.per_minute:
             return None
@@ -109,7 +112,7 @@ class Turns:
         return turn
 
     def next_at(self, now: float) -> float | None:
-        """Return when the next message may go if nothing else happens until then; None when that cannot be told."""
+        """Return when the next message may go if nothing else happens until then, or None if that is unknown."""
         times = [at for turn in self._waiting if (at := self._ready_at(turn)) != float("inf")]
         if not times:
             return None
@@ -117,7 +120,7 @@ class Turns:
         return max(now, min(times), self._sent[0] + MINUTE_S if full else 0.0)
 
     def _most_urgent(self, ready: list[Turn], now: float) -> Turn:
-        # The list is in the order in which messages were queued, and `min` takes the first of equals.
+        # The list is in the order in which messages were queued, and `min` returns the first of equal elements.
         aged = [turn for turn in ready if turn.priority is Priority.NOTICE and now - turn.asked_at >= AGED_S]
         if aged and self._answers_in_a_row >= _ANSWERS_BEFORE_AGED:
             return aged[0]

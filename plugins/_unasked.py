@@ -1,4 +1,4 @@
-"""Group messages and reactions as the proactive mode reads them, whichever client tells of them."""
+"""Group messages and reactions in the form that the proactive mode reads, whichever client reports them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from nonebot.adapters.onebot.v11 import GroupMessageEvent, Message, NoticeEvent
 
 from services.proactive.models import GroupMessage
 
-# Ends every answer that nobody asked for, and is how one is known where a client lost what it quotes.
+# The end of every unasked answer. It also identifies one if a client has lost what the answer quotes.
 MARK = "（主动回答，嫌吵发 /bot quiet）"
 
 _READABLE = frozenset({"text", "at", "reply", "face"})
@@ -27,7 +27,7 @@ WELCOME = frozenset({"76", "99", "118", "66", "63", "124", "285"}) | frozenset(
 def group_message(
     event: GroupMessageEvent, accounts: Collection[str], command_start: Collection[str], at: datetime
 ) -> GroupMessage:
-    """What the proactive mode wants to know of a message. `accounts` are the QQ numbers of our own bots."""
+    """Return what the proactive mode needs to know about a message. `accounts` are the QQ numbers of the bot itself."""
     segments = event.original_message
     text = event.get_plaintext().strip()
     mentions = [str(segment.data.get("qq")) for segment in segments if segment.type == "at"]
@@ -36,7 +36,7 @@ def group_message(
     addressed = {int(mention) for mention in mentions if mention.isdigit() and mention not in accounts}
     if author is not None and str(author) not in accounts:
         addressed.add(author)
-    # A reply whose original cannot be looked up is to somebody; one to himself goes on with what he said.
+    # A reply whose original cannot be looked up is addressed to somebody. A reply to oneself continues one's own words.
     unknown = reply_to is not None and author is None
     others = addressed - {event.user_id}
     return GroupMessage(
@@ -57,19 +57,19 @@ def group_message(
 
 
 def replied_to(message: Message) -> int | None:
-    """The id of the message that this one quotes."""
+    """Return the id of the message that this one quotes, or None."""
     ids = (str(segment.data.get("id")) for segment in message if segment.type == "reply")
     return next((int(found) for found in ids if found.removeprefix("-").isdigit()), None)
 
 
 def is_unasked(message: Message) -> bool:
-    """Whether a message of the bot is one that nobody asked for, by its last line."""
+    """Return whether a message of the bot is an unasked answer, judged by its last line."""
     return message.extract_plain_text().rstrip().endswith(MARK)
 
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """An emoji that somebody put on a message."""
+    """An emoji that somebody added to a message."""
 
     group_id: int
     user_id: int
@@ -78,20 +78,20 @@ class Reaction:
 
     @property
     def is_unwelcome(self) -> bool:
-        """Whether it says that the message is not wanted."""
+        """Whether the reaction says that the message is unwelcome."""
         return bool(self.emoji_ids & UNWELCOME)
 
     @property
     def is_welcome(self) -> bool:
-        """Whether it says that the message is liked."""
+        """Whether the reaction says that the message is liked."""
         return not self.is_unwelcome and bool(self.emoji_ids & WELCOME)
 
 
 def reaction_of(event: NoticeEvent) -> Reaction | None:
-    """The reaction that a notice tells of, None for other notices and for a reaction that is taken back.
+    """Return the reaction that a notice reports, or None for other notices and for a reaction that was removed.
 
-    NapCat and LLOneBot say `group_msg_emoji_like` with `likes` (older ones without `is_add`), Lagrange `reaction` with
-    `code` and `operator_id`.
+    NapCat and LLOneBot send `group_msg_emoji_like` with `likes` (older versions without `is_add`). Lagrange sends
+    `reaction` with `code` and `operator_id`.
     """
     data: dict[str, Any] = event.model_extra or {}
     if event.notice_type == "group_msg_emoji_like" and data.get("is_add", True):

@@ -1,4 +1,4 @@
-"""A sign that the bot is at work, when something takes longer than people wait without wondering."""
+"""A sign that the bot is working, for tasks that take longer than people wait without wondering."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -11,13 +11,13 @@ from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable,
 from services.roles import Place
 
 SHOW_AFTER_S = 2.0
-# Face 424, 续标识: "to be continued". Lagrange takes the same code by another call.
+# Face 424, 续标识 ("to be continued"). Lagrange takes the same code in another call.
 _REACTION = 424
 
 
 @asynccontextmanager
 async def working(show: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
-    """Call `show` if the block takes longer than two seconds. Showing never fails the work."""
+    """Call `show` if the block takes longer than two seconds. A failure of `show` does not affect the block."""
 
     async def later() -> None:
         await asyncio.sleep(SHOW_AFTER_S)
@@ -34,7 +34,7 @@ async def working(show: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
 
 
 async def show_reaction(bot: Bot, place: Place, user_id: int, group_id: int | None, message_id: int) -> None:
-    """React to the question, or show "typing" in a private chat, by whichever call this client has."""
+    """React to the question, or show "typing" in a private chat, with whichever call this client supports."""
     if place is Place.PRIVATE:
         await bot.call_api("set_input_status", user_id=user_id, event_type=1)
         return

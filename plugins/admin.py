@@ -1,4 +1,4 @@
-"""/help and /bot: what one may do, and how the bot is."""
+"""The commands /help and /bot: what a person may do, and the state of the bot."""
 
 import asyncio
 import platform
@@ -107,14 +107,14 @@ async def _quiet(speaker: Speaker, proactive: ProactiveService, rest: str) -> st
 
 
 def _group_of(speaker: Speaker) -> int:
-    """The group, for what roles.py allows in groups only."""
+    """Return the group, for actions that roles.py only allows in groups."""
     if speaker.session.group_id is None:
         raise ValueError("not in a group")
     return speaker.session.group_id
 
 
 def status_text() -> str:
-    """The state of the whole bot on one phone screen."""
+    """Return the state of the whole bot, which fits on one phone screen."""
     usage = shutil.disk_usage(settings().data_dir)
     minutes = int((time.monotonic() - started_at) // 60)
     opened = services()
@@ -136,6 +136,6 @@ def status_text() -> str:
 
 
 def version_of_bot() -> str:
-    """The release, read from the one place that names it."""
+    """Return the version from pyproject.toml, the only place that states it."""
     content = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
     return content["project"]["version"]

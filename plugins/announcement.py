@@ -1,4 +1,4 @@
-"""What the operator reads in the terminal once the bot can be reached: where, with what, from what."""
+"""What the operator reads in the terminal once the bot is reachable: its addresses, models and data directory."""
 
 import asyncio
 from contextlib import suppress
@@ -17,7 +17,7 @@ _waiting: set[asyncio.Task[None]] = set()
 
 @_driver.on_startup
 async def _begin() -> None:
-    # The server accepts connections only after all of the start-up is done.
+    # The server only accepts connections after the whole startup is done.
     _waiting.add(asyncio.create_task(_announce(), name="announcement"))
 
 
@@ -28,7 +28,7 @@ async def _end() -> None:
 
 
 async def _announce() -> None:
-    # Where this machine may not reach its own address, the block comes all the same.
+    # If this machine cannot reach its own address, the block is printed all the same.
     with suppress(TimeoutError):
         async with asyncio.timeout(_LONGEST_WAIT_S):
             await _accepting()
@@ -48,7 +48,7 @@ async def _accepting() -> None:
 
 
 def announcement() -> str:
-    """The block, ending with a line break."""
+    """Return the block, which ends with a line break."""
     given = settings()
     has_token = bool(given.onebot_access_token.get_secret_value())
     token = "已设置令牌" if has_token else "没有设置令牌，只接受本机的连接"
@@ -64,6 +64,6 @@ def announcement() -> str:
         ("数据目录", str(given.data_dir.resolve())),
     )
     rule = "─" * 64
-    # A label is as wide as its characters, each two columns.
+    # Every character of a label is two columns wide.
     body = "\n".join(f"  {label}{'　' * (6 - len(label.replace(' ', '')))}{value}" for label, value in lines)
     return f"{rule}\n  群知已启动，按 Ctrl-C 停止\n{body}\n{rule}\n"

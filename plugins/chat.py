@@ -1,4 +1,4 @@
-"""Questions: @, reply to the bot, nickname, private message, /ask."""
+"""Questions: by @, reply to the bot, nickname, private message or /ask."""
 
 import re
 from typing import Annotated
@@ -23,7 +23,7 @@ __plugin_meta__ = PluginMetadata(
 
 _MAX_QUESTION_CHARS = 4000
 _MAX_QUOTED_CHARS = 500
-# A word of its own: /kbb, /资料库, but not the path /var/lib.
+# A separate word, such as /kbb and /资料库, but not the path /var/lib.
 _COMMAND = re.compile(r"\w{1,20}(?:\s|$)")
 
 ask = on_command("ask", aliases={"问"}, force_whitespace=True, priority=10, block=True)
@@ -90,7 +90,7 @@ async def _answer(
 
 
 def _unanswerable(question: Question, message: Message) -> str:
-    """Return why this is no question that could be answered; empty when it is one."""
+    """Return why this question cannot be answered, or an empty string if it can."""
     if not question.shown:
         has_picture = any(segment.type == "image" for segment in message)
         return "我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。"
@@ -100,6 +100,6 @@ def _unanswerable(question: Question, message: Message) -> str:
 
 
 def _question(event: MessageEvent, message: Message) -> Question:
-    """What was asked, with the message it refers to."""
+    """Return what was asked, together with the message that it refers to."""
     quoted = event.reply.message.extract_plain_text().strip() if event.reply else ""
     return Question(message.extract_plain_text().strip(), quoted[:_MAX_QUOTED_CHARS])

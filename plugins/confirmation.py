@@ -1,4 +1,4 @@
-"""确认 and 取消, for whoever was asked."""
+"""The replies 确认 and 取消 from a person who was asked."""
 
 from nonebot import on_message
 from nonebot.adapters.onebot.v11 import MessageEvent
@@ -32,5 +32,5 @@ async def _(event: MessageEvent, speaker: Speaking) -> None:
     elif said in NO:
         await speaker.reply("已取消。")
     else:
-        # They may have lost the right since they asked.
+        # The person may have lost the right since they asked.
         await speaker.reply(await speaker.refusal(pending.action) or await pending.act())

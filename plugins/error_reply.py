@@ -1,4 +1,4 @@
-"""The one place where a failure becomes a sentence for the user."""
+"""The only place that turns a failure into a sentence for the user."""
 
 import secrets
 
@@ -16,7 +16,7 @@ __plugin_meta__ = PluginMetadata("出错说明", "出错时说一句话", "自�
 
 @run_postprocessor
 async def tell(bot: Bot, event: MessageEvent, exception: Exception | None) -> None:
-    """Tell the user; the log has the details under the number he is given."""
+    """Report a failure to the user. The log has the details under the number that the user receives."""
     if exception is None:
         return
     if isinstance(exception, ServiceError):

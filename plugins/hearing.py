@@ -1,4 +1,4 @@
-"""Hearing what is meant for the bot: repairs what the adapter misses, before any command is read."""
+"""Recognition of messages that are meant for the bot. It repairs what the adapter misses before commands are parsed."""
 
 import time
 from typing import Any
@@ -16,7 +16,7 @@ __plugin_meta__ = PluginMetadata("听", "听懂谁在叫机器人", "自动生�
 
 _CLAIM_S = 10.0
 _claims: dict[tuple[int, int, str], tuple[str, float]] = {}
-# Whose deed a notice tells of; Lagrange names the one who reacts differently.
+# The field that names the author of a notice. Lagrange uses another field for reactions.
 _DOERS = {
     "group_upload": "user_id",
     "offline_file": "user_id",
@@ -27,9 +27,9 @@ _DOERS = {
 
 @event_preprocessor
 async def ignore_own_accounts(bot: Bot, event: Event) -> None:
-    """Ignore what one of our accounts says, sends or reacts: two of them would talk to each other without end.
+    """Ignore messages, files and reactions of the bot's own accounts.
 
-    Some clients tell an account of its own messages too.
+    Otherwise two of them would talk to each other endlessly. Some clients report an account's own messages to it too.
     """
     author = None
     if isinstance(event, MessageEvent):
@@ -42,7 +42,7 @@ async def ignore_own_accounts(bot: Bot, event: Event) -> None:
 
 @event_preprocessor
 async def make_storable(event: MessageEvent) -> None:
-    """Half characters, which JSON can carry, cannot be stored, sent or shown: they are left out."""
+    """Remove lone surrogates, which JSON can carry, but which cannot be stored, sent or shown."""
     quoted = event.reply.message if event.reply is not None else ()
     for segment in (*event.message, *quoted):
         if segment.type == "text":
@@ -51,7 +51,7 @@ async def make_storable(event: MessageEvent) -> None:
 
 @event_preprocessor
 async def notice_at(bot: Bot, event: GroupMessageEvent) -> None:
-    """An @ counts anywhere in the sentence, and also behind a reply whose original could not be looked up."""
+    """Recognise an @ anywhere in the sentence, and also after a reply whose original could not be looked up."""
     message = event.message
     mine = [segment for segment in message if segment.type == "at" and str(segment.data.get("qq")) == bot.self_id]
     if not mine:
@@ -65,10 +65,10 @@ async def notice_at(bot: Bot, event: GroupMessageEvent) -> None:
 
 @event_preprocessor
 async def quotes_from_elsewhere(event: MessageEvent) -> None:
-    """What a message quotes counts only if it was said in the same chat, and the client says so.
+    """Drop a quoted message unless the client says that it was sent in the same chat.
 
-    A client answers for the id of any message of any chat; with a made-up id somebody could have another group's words
-    read, shown or downloaded here.
+    A client answers for the id of any message in any chat. With a made-up id, somebody could have the words of another
+    group read, shown or downloaded here.
     """
     if event.reply is not None and not _is_from_here(event, event.reply):
         logger.warning(f"message {event.message_id} quotes {event.reply.message_id}, which is not from this chat")
@@ -86,7 +86,7 @@ def _is_from_here(event: MessageEvent, quoted: Reply) -> bool:
 
 @event_preprocessor
 async def nickname_alone(event: GroupMessageEvent) -> None:
-    """「群知识」 and 「群知道」 begin with the default nickname and call nobody."""
+    """Do not take 「群知识」 and 「群知道」 for a call, although they begin with the default nickname."""
     text = event.original_message.extract_plain_text().lstrip()
     called = any(segment.type in ("at", "reply") for segment in event.original_message)
     if event.to_me and not called and text.startswith(("群知识", "群知道")):
@@ -96,7 +96,7 @@ async def nickname_alone(event: GroupMessageEvent) -> None:
 
 @event_preprocessor
 async def one_of_us_answers(bot: Bot, event: GroupMessageEvent) -> None:
-    """With several accounts in a group, let the first that hears a message answer what is addressed to none of them."""
+    """Let the first of several accounts in a group that receives a message answer it if it addresses none of them."""
     addressed = any(segment.type in ("at", "reply") for segment in event.original_message)
     if len(get_bots()) < 2 or addressed:
         return

@@ -1,4 +1,4 @@
-"""/kb: looking at a knowledge base and changing it."""
+"""The command /kb, which inspects and changes a knowledge base."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -81,7 +81,7 @@ async def _(
         await speaker.reply(outcome)
 
 
-# -- looking ----------------------------------------------------------------------------------------------------------
+# -- inspection -------------------------------------------------------------------------------------------------------
 
 
 async def _status(_speaker: Speaker, knowledge: KnowledgeService, collection: Collection, _rest: str) -> str:
@@ -89,7 +89,7 @@ async def _status(_speaker: Speaker, knowledge: KnowledgeService, collection: Co
 
 
 def status_text(status: KnowledgeStatus) -> str:
-    """The state of a knowledge base on one phone screen."""
+    """Return the state of a knowledge base, which fits on one phone screen."""
     lines = [f"知识库：{status.documents} 个文件，{status.chunks} 块，{size_text(status.size)}"]
     if status.indexed_chunks is None:
         lines.append("索引：暂时读不到，稍后再看")
@@ -158,18 +158,21 @@ async def _source(speaker: Speaker, rest: str) -> str:
     number = _number(rest.strip("〔〕[]【】 "))
     if not number:
         return "请写上出处的编号，例如 /kb source 1。"
-    # Asked anew: a private chat may have changed groups since, or its person may have left the group.
+    # Check again, because a private chat may have switched groups since, or its person may have left the group.
     asked = await asked_knowledge(speaker)
     if asked.refusal:
         return asked.refusal
     return passage_text(await services().answering.source(speaker.session_id, asked.collection, number), number)
 
 
-# -- changing ---------------------------------------------------------------------------------------------------------
+# -- changes ----------------------------------------------------------------------------------------------------------
 
 
 async def _chosen_elsewhere(speaker: Speaker) -> str:
-    """While a private chat asks a group's files, the numbers it sees are the group's: nothing is changed from here."""
+    """Return why nothing may be changed while a private chat asks the files of a group, or an empty string otherwise.
+
+    The numbers that the private chat sees are then those of the group.
+    """
     if speaker.place is Place.GROUP or shares_knowledge():
         return ""
     group_id = await services().conversations.knowledge_group(speaker.session_id)
@@ -231,7 +234,7 @@ async def _reindex(speaker: Speaker, knowledge: KnowledgeService, _rest: str) ->
 
 
 async def _load(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
-    """The folder has a fixed name of our own making: nothing a person types becomes a path."""
+    """Load the files of the import folder. The bot fixes its name, so that nothing a person types becomes a path."""
     collection = speaker.own_collection.name
     folder: Path = settings().data_dir / "import" / collection
     if not folder.is_dir():
@@ -267,13 +270,13 @@ async def _use(speaker: Speaker, rest: str) -> str:
     if await member_role(speaker.bot, group_id, speaker.session.user_id, fresh=True) is None:
         return f"无法确认你在群 {group_id} 里，不能查那个群的资料。"
     await conversations.use_knowledge_group(speaker.session_id, group_id)
-    # What was said about one group's files must not be carried into questions about another's.
+    # What was said about the files of one group must not be carried into questions about those of another.
     await services().memory.clear(speaker.session_id)
     return f"好，现在私聊里查群 {group_id} 的资料，之前的对话不再带入；发 /kb use 0 换回自己的资料。"
 
 
 def _number(text: str) -> int:
-    """A positive number, or 0 for anything else."""
+    """Return a positive number, or 0 for anything else."""
     text = text.strip()
     return int(text) if text.isdecimal() and len(text) <= 12 else 0
 

@@ -1,4 +1,4 @@
-"""/memory: what the bot remembers of one's own conversation."""
+"""The command /memory, which shows what the bot remembers of a person's own conversation."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -51,7 +51,7 @@ async def _(speaker: Commanding, memories: Memory, text: Annotated[Message, Comm
 
 
 def _needed(speaker: Speaker, action: Action) -> Action:
-    """Return the right that `action` takes here."""
+    """Return the right that `action` requires here."""
     return _SHARED.get(action, action) if speaker.shares_memory else action
 
 
@@ -70,7 +70,7 @@ async def _status(speaker: Speaker, memories: MemoryService) -> str:
 
 
 async def _show(speaker: Speaker, memories: MemoryService) -> str:
-    # A private conversation about a group's files shows them again: only to who is still a member.
+    # A private conversation about the files of a group reveals them, so it is only shown to a current member.
     if refused := (await asked_knowledge(speaker)).refusal:
         return refused
     exchanges = await memories.recent(speaker.session_id)

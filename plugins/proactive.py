@@ -1,4 +1,4 @@
-"""Answering what nobody asked the bot, where a group wants that, and stopping as soon as anybody minds."""
+"""Unasked answers in groups that want them, which stop as soon as somebody objects."""
 
 from nonebot import get_bots, logger, on_message, on_notice
 from nonebot.adapters.onebot.v11 import Bot, Event, GroupMessageEvent, GroupRecallNoticeEvent, Message, NoticeEvent
@@ -51,7 +51,7 @@ async def _is_opinion(event: NoticeEvent) -> bool:
     )
 
 
-# First of all, so that also what is meant for the bot is known to have been said; last of all, so that nobody waits.
+# `listen` comes first, so that messages to the bot are also noted. `speak_up` comes last, so that nobody waits for it.
 listen = on_message(rule=_listening, priority=1, block=False)
 hush = on_message(rule=_told_to_be_quiet, priority=80, block=True)
 speak_up = on_message(rule=_listening, priority=99, block=False)
@@ -73,7 +73,7 @@ async def _(event: GroupRecallNoticeEvent, proactive: Proactive) -> None:
 async def _(bot: Bot, event: GroupMessageEvent, proactive: Proactive, answering: Answering) -> None:
     try:
         await _consider(bot, _message(event), proactive, answering)
-    except Exception:  # noqa: BLE001 - nobody asked: whatever went wrong, nobody is told
+    except Exception:  # noqa: BLE001 - nobody asked, so nobody is told about a failure
         logger.opt(exception=True).error(f"could not answer message {event.message_id} unasked")
 
 
@@ -84,7 +84,7 @@ async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService
     approval = await proactive.consider(message)
     if approval is None:
         return
-    # Others may have taken the rest of the day while this one waited.
+    # Other messages may have used up the limit of the day while this one waited.
     if not questions.count_unasked(message.group_id):
         await proactive.settle(approval, Outcome.FAILED)
         return
@@ -103,7 +103,7 @@ async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService
         await proactive.settle(approval, Outcome.SENT if delivery is Delivery.SENT else Outcome.FAILED)
 
 
-# -- when somebody minds ----------------------------------------------------------------------------------------------
+# -- objections -------------------------------------------------------------------------------------------------------
 
 
 @hush.handle()
@@ -139,7 +139,10 @@ async def _(bot: Bot, event: NoticeEvent, proactive: Proactive) -> None:
 
 
 async def _object(proactive: ProactiveService, group_id: int, message: Message, source: OpinionSource) -> bool | None:
-    """Hold `message` of the bot against it, if nobody asked for it: True where it became quiet by that."""
+    """Count an objection to `message` of the bot if nobody asked for it.
+
+    Return whether the group became quiet because of it, or None if somebody asked for `message`.
+    """
     question_id = replied_to(message)
     if question_id is None and not is_unasked(message):
         return None

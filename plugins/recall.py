@@ -1,4 +1,4 @@
-"""Questions that were taken back are not answered."""
+"""Recalls of questions, which are then not answered."""
 
 from nonebot import logger, on_notice
 from nonebot.adapters.onebot.v11 import Bot, NoticeEvent
@@ -19,7 +19,7 @@ recall = on_notice(rule=_is_recall, priority=1, block=False)
 
 @recall.handle()
 async def _(bot: Bot, event: NoticeEvent) -> None:
-    # A client that leaves a field out gives a plain notice.
+    # A notice in which a client omits a field becomes a plain notice.
     fields = event.model_dump()
     user_id, group_id, message_id = fields.get("user_id"), fields.get("group_id"), fields.get("message_id")
     if not isinstance(message_id, int):

@@ -1,4 +1,4 @@
-"""Files dropped into a group or sent in private: fetched, taken in, and their outcome told."""
+"""Files that are sent to a group or in private: they are fetched and ingested, and their outcome is reported."""
 
 import asyncio
 import errno
@@ -28,24 +28,27 @@ from services.session import Session
 __plugin_meta__ = PluginMetadata("收文件", "群文件自动入库", "把文件发到群里或私聊发给我", type="application")
 
 _UPLOAD_ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER}
-# Some clients tell of one private file by a notice and by a message, and two of our accounts in one group both hear of
-# a file. The same telling twice is somebody sending the file again.
+# Some clients report one private file by a notice and by a message, and two of the bot's accounts in one group both
+# receive a file. The same report from the same source again means that somebody sent the file again.
 _SAME_FILE_S = 60.0
 _recent: dict[tuple[int, int, str], "_Telling"] = {}
 # The ids of the uploads that a task is working on.
 _in_hand: set[int] = set()
-# Seconds between attempts when the disk or the database fails: soon at first, about two hours in all.
+# Seconds between attempts when the disk or the database fails: short at first, about two hours in total.
 _RETRY_AFTER_S = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
 _UNREADABLE = "有一个文件没有入库：QQ 客户端没有说清是哪个文件，请重新发一次。"
 
 
 class _ConnectionEnded(Exception):
-    """The account's connection ended while the file was fetched."""
+    """Signals that the account's connection ended during the download."""
 
 
 @dataclass(slots=True)
 class _Arrival:
-    """A file on its way in. `upload` is its row in the list of unfinished files, None until that could be written."""
+    """A file that is being received.
+
+    `upload` is its row in the list of unfinished files, or None until the row could be written.
+    """
 
     self_id: str
     chat: Chat
@@ -75,7 +78,7 @@ private_file = on_message(rule=_is_private_file, priority=5, block=True)
 
 @file_notice.handle()
 async def _(bot: Bot, event: NoticeEvent, knowledge: Knowledge) -> None:
-    # Without `busid` the adapter gives a plain notice: everything is then among the extra fields.
+    # Without `busid` the adapter returns a plain notice, in which everything is among the extra fields.
     fields = event.model_dump()
     is_private = event.notice_type == "offline_file"
     user_id, group_id = _number(fields.get("user_id")), None if is_private else _number(fields.get("group_id"))
@@ -100,14 +103,14 @@ async def _(bot: Bot, event: PrivateMessageEvent, knowledge: Knowledge) -> None:
 
 @get_driver().on_bot_connect
 async def _connected(bot: Bot) -> None:
-    """Deliver what waited for this account, and go on with the files that a stop interrupted."""
+    """Deliver what waited for this account, and resume the files that a stop interrupted."""
     outbox.account_connected(bot.self_id)
     _start(_resume(bot.self_id))
 
 
 @get_driver().on_shutdown
 async def _stop() -> None:
-    """End what runs in no handler of an event."""
+    """End the tasks that do not run in the handler of an event."""
     await receipts.close()
     for task in _tasks:
         task.cancel()
@@ -160,7 +163,7 @@ def _is_retold(session: Session, file: UploadedFile, told_by: str) -> bool:
         del _recent[key]
     key = (session.group_id or 0, session.user_id, file.name)
     first = _recent.setdefault(key, _Telling(told_by, file.size, present))
-    # Not every telling knows the size.
+    # Not every report contains the size.
     if first.told_by != told_by and (first.size == file.size or not (first.size and file.size)):
         return True
     _recent[key] = _Telling(told_by, file.size, present)
@@ -168,7 +171,7 @@ def _is_retold(session: Session, file: UploadedFile, told_by: str) -> bool:
 
 
 async def _refusal(bot: Bot, session: Session, file: UploadedFile, knowledge: KnowledgeService) -> str:
-    """Why a file need not be fetched; empty when it may come."""
+    """Return why a file should not be fetched, or an empty string if it should."""
     place = Place.PRIVATE if session.group_id is None else Place.GROUP
     action = Action.UPLOAD if place is Place.GROUP else Action.UPLOAD_PRIVATE
     needed = lowest_role(place, action, shared=shares_knowledge()) or Role.SUPERUSER
@@ -188,10 +191,10 @@ async def _role(bot: Bot, session: Session) -> Role:
 
 
 async def _take(arrival: _Arrival, knowledge: KnowledgeService) -> None:
-    """Fetch and take in one file, and tell the outcome; only then is it off the list.
+    """Fetch and ingest one file, and report the outcome. Only then is the file removed from the list.
 
-    What fails here, and not for the file's own sake, is told once and tried again. A file whose account went away is
-    left on the list, which is gone through when the account comes back.
+    A failure that is not the file's own fault is reported once and retried. A file whose account went away stays on the
+    list, which is processed when the account comes back.
     """
     try:
         result = await _settled(arrival, knowledge)
@@ -210,7 +213,7 @@ async def _take(arrival: _Arrival, knowledge: KnowledgeService) -> None:
 
 
 async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResult | None:
-    """The outcome of a file after as many attempts as it takes; None when it has to wait for its account."""
+    """Return the outcome of a file after as many attempts as it takes, or None if it has to wait for its account."""
     name, number = arrival.file.name, secrets.token_hex(3)
     failures = 0
     while True:
@@ -221,7 +224,7 @@ async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResu
                     return await _attempt(bot, arrival, knowledge)
             except _ConnectionEnded:
                 continue
-            except Exception as error:  # noqa: BLE001 - every failure is told and retried, so that no file vanishes
+            except Exception as error:  # noqa: BLE001 - every failure is reported and retried, so that no file is lost
                 logger.opt(exception=error).error(f"failure {number}: {name!r} could not be taken in")
         elif arrival.upload is not None:
             return None
@@ -239,7 +242,7 @@ async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResu
 
 
 async def _attempt(bot: Bot, arrival: _Arrival, knowledge: KnowledgeService) -> IngestResult:
-    """Take in one file. Raises what failed, unless it is the file's own fault or sending it again helps."""
+    """Ingest one file. Raise the failure unless it is the file's own fault or sending the file again helps."""
     upload, session, file = arrival.upload, arrival.session, arrival.file
     if upload is None:
         if reason := await _refusal(bot, session, file, knowledge):
@@ -251,7 +254,7 @@ async def _attempt(bot: Bot, arrival: _Arrival, knowledge: KnowledgeService) -> 
         arrival.upload = upload
         _in_hand.add(upload.id)
     else:
-        # An attempt before this one may have registered the document.
+        # A previous attempt may have registered the document.
         upload = await services().uploads.get(upload.id) or upload
     if upload.document_id is not None and (result := await knowledge.outcome(upload.document_id)) is not None:
         return result
@@ -294,7 +297,10 @@ async def _attempt(bot: Bot, arrival: _Arrival, knowledge: KnowledgeService) -> 
 
 
 async def _finish(upload: UploadRecord) -> None:
-    """Take a file off the list. While the database refuses that, it would be told again after a restart."""
+    """Remove a file from the list, and retry while the database fails.
+
+    A file that stays on the list would be reported again after a restart.
+    """
     for wait_s in (*_RETRY_AFTER_S, None):
         try:
             await services().uploads.finish(upload.id)
@@ -313,6 +319,6 @@ def _chat(upload: UploadRecord) -> Chat:
 
 
 def _number(value: object) -> int | None:
-    """A QQ number, also where a client writes it as text."""
+    """Return a QQ number, which some clients write as text, or None."""
     text = str(value)
     return int(text) if not isinstance(value, bool) and text.isascii() and text.isdecimal() and len(text) < 20 else None

@@ -1,4 +1,4 @@
-"""Who may see the page: programs of this machine, or people who know the token, and no other page for them."""
+"""Access to the page: only for programs on this machine or people who know the token, and for no other web page."""
 
 import secrets
 from http.cookies import CookieError, SimpleCookie
@@ -11,13 +11,13 @@ from starlette.websockets import WebSocketClose
 from plugins import _entrance
 
 LOGIN_PATH = "/sandbox/login"
-# Reached without a cookie: the page's own files, and downloads, whose addresses cannot be guessed.
+# These are reachable without a cookie: the page's own files, and downloads, whose addresses cannot be guessed.
 _OPEN_PATHS = ("/sandbox/static/", "/sandbox/files/", LOGIN_PATH)
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
-    # Stricter, and the browser would send the login form with the origin "null".
+    # With a stricter policy, the browser would send the login form with the origin "null".
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -26,11 +26,11 @@ _HEADERS = {
 
 
 class Guard:
-    """Middleware before everything of the page.
+    """Middleware in front of the whole page.
 
-    Without a token the page answers only under a name of this machine, or a web page elsewhere could reach it under a
-    name of its own that points here. With one it wants a cookie that `admit` gave. Whatever changes something must come
-    from the page itself.
+    Without a token, the page only answers under a name of this machine. Otherwise a foreign web page could reach it
+    under a domain name of its own that points here. With a token, the page requires a cookie that `admit` issued. A
+    request that changes something must come from the page itself.
     """
 
     COOKIE = "qunzhi_sandbox"
@@ -41,7 +41,7 @@ class Guard:
         self._cookies: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
+        """Pass the request on or refuse it."""
         if reason := self._refusal(scope):
             if scope["type"] == "websocket":
                 await WebSocketClose(1008, reason)(scope, receive, send)
@@ -51,7 +51,7 @@ class Guard:
         await self._application(scope, receive, _with_headers(send))
 
     def admit(self, token: str) -> str | None:
-        """A cookie for who knows the token; None for who does not."""
+        """Return a new cookie if the token is right, or else None."""
         if not self._token or not _entrance.is_same_secret(token, self._token):
             return None
         cookie = secrets.token_urlsafe(32)
@@ -59,7 +59,7 @@ class Guard:
         return cookie
 
     def knows(self, headers: Headers) -> bool:
-        """Whether a request may see everything."""
+        """Return whether a request may see everything."""
         if not self._token:
             return True
         cookie = SimpleCookie()
@@ -75,7 +75,7 @@ class Guard:
             return "请用 http://127.0.0.1 加端口打开；要从别处打开，请设置 SANDBOX__TOKEN。"
         if _changes_something(scope) and not _entrance.is_from_own_page(headers):
             return "这个请求不是从试用网页发出的。"
-        # The index shows the login to who has no cookie.
+        # The index shows the login form to visitors without a cookie.
         if not self.knows(headers) and path != "/" and not path.startswith(_OPEN_PATHS):
             return "请先打开首页输入口令。"
         return ""

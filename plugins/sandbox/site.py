@@ -1,4 +1,4 @@
-"""The page's addresses."""
+"""The addresses of the page."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ _STATUS = {"file_too_large": 413, "not_connected": 503}
 
 
 class Site:
-    """The page as one application. An empty `token` admits this machine only; `max_file_bytes` bounds uploads."""
+    """The page as one application. An empty `token` only admits this machine. `max_file_bytes` limits uploads."""
 
     def __init__(self, hub: Hub, media: MediaHost, token: str, max_file_bytes: int) -> None:
         self._hub = hub
@@ -55,11 +55,11 @@ class Site:
 
     @property
     def application(self) -> ASGIApp:
-        """What to mount."""
+        """The application to mount."""
         return self._guard
 
     async def close(self) -> None:
-        """Stop a replay that is under way."""
+        """Stop a replay that is running."""
         if self._replay is not None:
             self._replay.cancel()
             await asyncio.gather(self._replay, return_exceptions=True)
@@ -72,7 +72,7 @@ class Site:
     async def _log_in(self, request: Request) -> Response:
         fields = parse_qs((await _body(request, _MAX_LOGIN_BYTES)).decode("utf-8", "replace"))
         address = request.client.host if request.client else ""
-        # Nothing is awaited from here on, so that parallel attempts count one after the other.
+        # Nothing is awaited from here on, so that parallel attempts are counted one after the other.
         if wait_s := self._attempts.wait_s(address):
             return RedirectResponse(f"/?wait={wait_s}", 303)
         cookie = self._guard.admit("".join(fields.get("token", [])))
@@ -129,7 +129,7 @@ class Site:
             raise Rejected("bad_recording", str(error)) from error
         player = Player(self._hub.stage, recording)
         player.admit()
-        # Who plays something else no longer waits for the answers of the one before.
+        # A new replay ends the wait for the answers of the previous one.
         await self.close()
         self._replay = asyncio.create_task(self._play(player, len(recording.steps)), name="replay")
         return Response(status_code=202)
@@ -155,7 +155,7 @@ class Site:
         try:
             self._hub.publish_stage()
             await player.play(report)
-        except Exception as error:  # a task of its own: nobody else would hear of it
+        except Exception as error:  # this is a task of its own, so nobody else would learn of the error
             log.exception("the replay broke off")
             self._hub.publish({"type": "error", "code": "replay_broken", "detail": type(error).__name__})
         finally:
@@ -187,7 +187,7 @@ def _place(request: Request) -> tuple[Chat, int]:
 
 
 def _name(request: Request) -> str:
-    """A file name as QQ would pass it on: one line, no path."""
+    """Return a file name as QQ would pass it on: one line without a path."""
     name = request.query_params.get("name", "").replace("\\", "/").rpartition("/")[2]
     return "".join(character for character in name if character.isprintable())[:200] or "file"
 

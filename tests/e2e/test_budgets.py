@@ -1,4 +1,4 @@
-"""What one member and one group may ask: everybody else is answered meanwhile, and a refusal is said once."""
+"""Tests of what one member and one group may ask: others are answered meanwhile, and a refusal is sent once."""
 
 import asyncio
 import sqlite3
@@ -14,7 +14,7 @@ from tests.e2e.observed_client import ObservedClient, Sent
 GROUP, OTHER_GROUP, FLOODER, ASKER, OWNER, SUPERUSER = 777, 778, 10002, 10003, 10008, 10009
 QUESTION = "出差住宿每天能报多少"
 RULES = "出差住宿每天能报 350 元，报销时间是每周三下午。"
-# The limits of a bot that nobody configured, which the other end-to-end tests lift.
+# The limits of a bot without configuration, which the other end-to-end tests lift.
 DEFAULTS: dict[str, Any] = {
     "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": None,
     "BUDGET__WAITING_QUESTIONS": None,
@@ -47,7 +47,7 @@ async def test_a_flooding_member_delays_nobody(
     await _until_quiet(client)
     replies = [sent.text for sent in client.sent if sent.reply_id in flood]
     answers = replies.count("好的。")
-    # One being answered and three that wait; more only as these are answered, and six in a minute.
+    # One is being answered and three wait. More are accepted only as these are answered, up to six in a minute.
     assert 4 <= answers <= 6
     assert [text for text in replies if text != "好的。"] == ["你有 3 个问题在等，等我答完再问。"]
     assert len(model_server.chats) == answers + 2, "a refused question costs no call of the model"
@@ -124,13 +124,13 @@ async def test_commands_and_empty_questions_count_for_the_minute(
     await _until_quiet(client)
     assert len(client.sent) == 6 + 1
     assert sum("一分钟内问得太多了，过 " in sent.text for sent in client.sent) == 1
-    # To clean up takes many commands.
+    # The owner's commands are not limited, because cleaning up takes many of them.
     for _ in range(8):
         await client.group_message(GROUP, OWNER, "/kb list")
         await client.wait_sent("知识库是空的")
 
 
 async def _text(client: ObservedClient, group: int, user: int, question: str) -> str:
-    """What the bot says to a question."""
+    """Return the bot's answer to a question."""
     asked = await client.group_message(group, user, question, at_bot=True)
     return (await client.wait_sent(lambda sent: sent.reply_id == asked)).text

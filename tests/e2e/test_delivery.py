@@ -1,4 +1,4 @@
-"""What reaches people: receipts and answers in their order, and what becomes of them when something goes wrong."""
+"""Tests of delivery: receipts and answers arrive in order, and what happens to them when something goes wrong."""
 
 import asyncio
 import sqlite3
@@ -32,7 +32,7 @@ def _uploads(bot: BotProcess) -> int:
 
 
 async def _outcome(client: ObservedClient, name: str) -> str:
-    """What is told of a file, after the sign that it arrived, which only slow ones get."""
+    """Return the reported outcome of a file. Skip the sign that it arrived, which only slow files get."""
     sent = await client.wait_sent(lambda sent: name in sent.text and not sent.text.startswith("收到"), timeout=30)
     return sent.text
 
@@ -84,7 +84,7 @@ async def test_a_client_that_answers_late_and_many_times_stays_connected(
     bot = await bot_factory()
     client = await client_factory(bot)
     client.faults.repeat("send_msg", 5)
-    # Answered a moment after the call was cancelled, because the question was answered.
+    # The response arrives a moment after the call was cancelled because the question was answered.
     client.faults.delay("set_msg_emoji_like", 0.5)
     client.faults.repeat("set_msg_emoji_like", 3)
     model_server.reply = "在的"
@@ -111,7 +111,7 @@ async def test_what_fails_while_a_file_is_received_is_told_and_tried_again(
     _change(bot, "DROP TRIGGER full")
     assert (await _outcome(client, "甲.md")).startswith("「甲.md」已入库，")
 
-    # The document cannot be registered, and the bot is killed before it can.
+    # The document cannot be registered, and the bot is killed before it can be.
     _change(bot, "CREATE TRIGGER full BEFORE INSERT ON documents BEGIN SELECT RAISE(ABORT, 'disk full'); END")
     await client.upload_group_file(GROUP, MEMBER, "乙.md", _numbered(2))
     assert (await _outcome(client, "乙.md")).startswith("「乙.md」还没入库：")
@@ -202,7 +202,7 @@ async def test_a_recalled_question_is_not_answered(
     await _say(client, MEMBER, "在吗")
     messages = model_server.chats[-1].body["messages"]
     assert [message["role"] for message in messages] == ["system", "user"], "the recalled turn is not remembered"
-    # A recall of something else, and one that names nothing, change nothing.
+    # A recall of another message and a recall that names no message have no effect.
     asked = await client.group_message(GROUP, MEMBER, "还在吗", at_bot=True)
     await client.recall(await client.group_message(GROUP, MEMBER, "闲聊"))
     await client.send_event({"post_type": "notice", "notice_type": "group_recall", "group_id": GROUP})

@@ -1,4 +1,4 @@
-"""A group's day with the bot: a file, questions, answers with their source, and everything that can disturb them."""
+"""Tests of a group's day with the bot: a file, questions, answers with sources, and all kinds of disturbances."""
 
 import asyncio
 import itertools
@@ -110,7 +110,7 @@ async def test_who_is_heard(bot_factory: BotFactory, client_factory: ClientFacto
     assert "5000" in (await client.wait_sent(lambda sent: sent.reply_id == lost)).text
     client.faults.restore()
 
-    # What another member said is part of the question.
+    # A quoted message of another member is part of the question.
     said = await client.group_message(GROUP, 10003, "单笔超过 5000 元的采购谁签字")
     quoting = await client.group_message(GROUP, ASKER, "这个怎么办", at_bot=True, reply_to=said)
     assert "系主任" in (await client.wait_sent(lambda sent: sent.reply_id == quoting)).text
@@ -176,7 +176,7 @@ async def test_written_answer_cites_what_it_used(
     assert reply.text.startswith("住宿每天最多 350 元〔1〕，火星分所另算。\n\n〔1〕报销.md")
     prompt = model_server.prompts()[-1]
     fences = {line.split(" 资料〔")[0] for line in prompt.splitlines() if line.startswith("====资料边界")}
-    # The document's own boundary is not the one of this call.
+    # The boundary inside the document is not the one of this call.
     assert len({fence for fence in fences if "0000====" not in fence}) == 1
 
     await client.group_message(GROUP, ASKER, "那交通呢", at_bot=True)
@@ -250,7 +250,7 @@ async def test_long_answers_and_refused_sends(
     client = await client_factory(bot)
     await client.upload_group_file(GROUP, ASKER, "长文.md", "长文的要点是一句话，短文的要点是很长。".encode())
     await client.wait_sent("已入库", timeout=20)
-    # An answer that names no passage says so.
+    # An answer that cites no passage says so.
     mark = "\n\n（回答没有标明出处，请自行核对）"
     model_server.reply = "一句话。" * 1000
     await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
@@ -274,7 +274,7 @@ async def test_long_answers_and_refused_sends(
     assert file.content == (model_server.reply + mark).encode()
     await client.wait_sent("回答.txt")
 
-    # Sent, but confirmed too late: never a second time.
+    # A message that was sent, but confirmed too late, is never sent a second time.
     model_server.reply = "短"
     client.faults.fail("send_msg", message="Timeout: NTEvent sendMsg", performed=True)
     await client.group_message(GROUP, ASKER, "短", at_bot=True)
@@ -358,7 +358,7 @@ async def test_socket_cut_and_second_account(
     assert reply.reply_id == asked
     await client.quiet(1)
 
-    # Both accounts hear one group: who is not addressed by name is answered once.
+    # Both accounts are in one group. A message that addresses neither by @ is answered once.
     model_server.reply = "只答一次"
     for account in (client, other):
         account.world.add_group(GROUP)
@@ -386,7 +386,7 @@ async def test_outgoing_pace_drops_nothing(
         await client.private_message(30000 + user, "问")
     await client.wait_sent("答")
     await client.wait_sent("答")
-    # The seventh message of the minute waits for the first to be a minute old.
+    # The seventh message of the minute waits until the first is a minute old.
     await client.quiet(1)
     # QQ watches each account for itself.
     second = await client_factory(bot, self_id=3889000009)
@@ -423,7 +423,7 @@ async def test_a_hostile_model_stops_nobody_and_gives_nothing_away(
         assert line.strip() not in told
 
     assert all(chat.body["max_tokens"] == 4096 for chat in model_server.chats)
-    # Took a minute of the event loop, for every group.
+    # Such answers once blocked the event loop for a minute, for every group.
     for part in ("[1", "a\u0301\u0316", "|"):
         model_server.reply = part * (400_000 // len(part))
         await client.group_message(GROUP, ASKER, question, at_bot=True)

@@ -1,4 +1,4 @@
-"""Every entrance of the running bot, and what keeps strangers out of it."""
+"""Tests of every entrance of the running bot, and of what keeps strangers out."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
 SELF_ID = 3889000001
 _NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "data", "tests", "docs", "benchmarks", "*.lock")
 
-# A plugin that writes down the routes of the running application once the page has connected its account.
+# A plugin that prints the routes of the running application once the page has connected its account.
 _ROUTE_LIST = """
 import json
 from nonebot import get_app, get_driver
@@ -48,13 +48,13 @@ REVERSE_WEBSOCKET = "token, Origin; without a token Host and Origin"
 PAGE = "cookie; without a token Host"
 PAGE_ACTION = "cookie, own Origin; without a token Host and own Origin"
 PUBLIC = "without a token Host"
-# What each route of the bot is guarded by. A route that is not here has no guard, and this test fails.
+# The guards of each route of the bot. The test fails for a route that is missing here, because it has no guard.
 GUARDS = {
     ("WEBSOCKET", "/onebot/v11/"): REVERSE_WEBSOCKET,
     ("WEBSOCKET", "/onebot/v11/ws"): REVERSE_WEBSOCKET,
     ("WEBSOCKET", "/onebot/v11/ws/"): REVERSE_WEBSOCKET,
     ("WEBSOCKET", "/sandbox/ws"): PAGE_ACTION,
-    # The login form where a token is wanted.
+    # The login form if a token is required.
     ("GET", "/"): PUBLIC,
     ("HEAD", "/"): PUBLIC,
     # The page's own files, and downloads, whose addresses cannot be guessed.
@@ -71,7 +71,7 @@ GUARDS = {
 
 
 async def knock(port: int, kind: str, path: str, *headers: tuple[str, str]) -> int:
-    """The status that a request gets over a socket of its own; `headers` go out exactly as given."""
+    """Return the status of a request over a socket of its own. `headers` are sent exactly as given."""
     lines = list(headers)
     if not any(name.lower() == "host" for name, _ in headers):
         lines.append(("Host", f"127.0.0.1:{port}"))
@@ -93,7 +93,7 @@ async def knock(port: int, kind: str, path: str, *headers: tuple[str, str]) -> i
 
 
 async def post(port: int, path: str, body: object, *headers: tuple[str, str]) -> int:
-    """The status of an HTTP POST with a JSON body."""
+    """Return the status of an HTTP POST with a JSON body."""
     content = json.dumps(body).encode()
     lines = [("Host", f"127.0.0.1:{port}"), ("Connection", "close"), ("Content-Length", str(len(content))), *headers]
     head = "".join(f"{name}: {value}\r\n" for name, value in lines)
@@ -110,7 +110,7 @@ async def post(port: int, path: str, body: object, *headers: tuple[str, str]) ->
 async def _bot_with_route_list(bot_factory: BotFactory, copy: Path, **settings: str) -> AsyncGenerator[BotProcess]:
     await asyncio.to_thread(shutil.copytree, ROOT, copy, ignore=_NOT_COPIED)
     (copy / "plugins" / "route_list.py").write_text(_ROUTE_LIST, encoding="utf-8")
-    # NoneBot would open its documentation by these.
+    # NoneBot would serve its documentation with these settings.
     (copy / ".env.prod").write_text("FASTAPI_DOCS_URL=/docs\nFASTAPI_OPENAPI_URL=/openapi.json\n", encoding="utf-8")
     async with bot_factory.create(script=copy / "bot.py", **NO_MODEL, **settings) as bot:
         yield bot
@@ -140,7 +140,7 @@ async def test_every_route_has_its_guard(bot_factory: BotFactory, tmp_path: Path
                 assert await knock(bot.port, kind, path, own) == 403, route
             elif kind == "POST":
                 assert await knock(bot.port, kind, path, foreign) == 403, route
-        # Nothing takes a POST of OneBot, and NoneBot's documentation is not served.
+        # No route accepts OneBot events by POST, and NoneBot's documentation is not served.
         event = {"post_type": "meta_event", "meta_event_type": "heartbeat", "time": 1, "self_id": 1}
         for path in ("/onebot/v11/", "/onebot/v11/http", "/onebot/v11/http/", "/onebot/v11/ws", "/onebot/v11"):
             for headers in ((), (("Authorization", "Bearer wrong"),), (("Authorization", f"Bearer {bot.token}"),)):
@@ -165,7 +165,7 @@ async def test_without_a_token_only_names_of_this_machine_are_served(bot_factory
             if kind == "WEBSOCKET":
                 for origin in ("http://evil.example", "null", "file://", f"http://127.0.0.1:{bot.port + 1}"):
                     assert await knock(bot.port, kind, path, ("X-Self-ID", "10"), ("Origin", origin)) == 403, route
-        # An account of its own each: the socket before may not be gone yet.
+        # Use a separate account for each, because the previous socket may not be gone yet.
         for number, host in enumerate((f"LOCALHOST:{bot.port}", "localhost.", f"[::1]:{bot.port}", "127.0.0.1")):
             self_id = ("X-Self-ID", f"2{number}")
             status = await knock(bot.port, "WEBSOCKET", "/onebot/v11/ws", ("Host", host), self_id)
@@ -201,11 +201,11 @@ async def test_what_a_client_has_to_show(bot_factory: BotFactory, client_factory
     for number, scheme in enumerate(("Bearer", "bearer", "Token")):
         accepted = (("X-Self-ID", f"1{number}"), ("Authorization", f"{scheme} {bot.token}"))
         assert await status(*accepted) == 101, scheme
-    # Behind a proxy the bot has another name; its own page may connect.
+    # Behind a proxy the bot has another name, and its own page may connect.
     named = (("Host", "bot.example.com"), ("Origin", "https://bot.example.com"))
     assert await status(("X-Self-ID", "20"), right, *named) == 101
 
-    # None of these knocks has locked the account out.
+    # None of these attempts has locked the account out.
     for wrong in (None, "wrong"):
         with pytest.raises(HandshakeRefused):
             await client_factory.create(bot, token=wrong).connect()

@@ -1,4 +1,4 @@
-"""The settings file of an operator: `.env` beside bot.py, read by us alone and obeyed."""
+"""Tests of the operator's settings file: `.env` beside bot.py, which only the bot itself reads, and which it obeys."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ _LISTS = {"SUPERUSERS", "NICKNAME", "COMMAND_START", "KNOWLEDGE__FILE_TYPES", "K
 
 
 async def _installed(bot_factory: BotFactory, directory: Path) -> BotProcess:
-    """A bot in a tree of its own, started as the README says: no argument, nothing in the environment."""
+    """Return a bot in its own tree, started as the README says: without arguments and environment variables."""
     await asyncio.to_thread(shutil.copytree, ROOT, directory, ignore=_NOT_COPIED)
     bot = bot_factory.create(script=directory / "bot.py")
     bot.environment = {}
@@ -27,7 +27,7 @@ async def _installed(bot_factory: BotFactory, directory: Path) -> BotProcess:
 
 
 def _fit(bot: BotProcess, text: str) -> str:
-    """The file with the free port and the data directory of this test."""
+    """Return the settings file with the free port and the data directory of this test."""
     text = re.sub(r"(?m)^PORT=.*$", f"PORT={bot.port}", text)
     return re.sub(r"(?m)^DATA_DIR=.*$", f"DATA_DIR={bot.data_directory}", text)
 
@@ -40,7 +40,8 @@ async def test_the_example_as_it_is(bot_factory: BotFactory, client_factory: Cli
         name for name, _ in setting_fields()
     }
     (tree / ".env").write_text(_fit(bot, example), encoding="utf-8")
-    # NoneBot would read the first for ENVIRONMENT=dev, the second by default; both hold what it cannot bear.
+    # NoneBot would read the first file for ENVIRONMENT=dev, and the second by default. Both contain values that it
+    # rejects.
     for name in (".env.dev", ".env.prod"):
         (tree / name).write_text("SUPERUSERS=10001,10002\nCOMMAND_SEP=.\nNICKNAME=[\n", encoding="utf-8")
     bot.environment = {"ENVIRONMENT": "dev", "COMMAND_SEP": ".", "SESSION_EXPIRE_TIMEOUT": "soon"}
@@ -60,7 +61,7 @@ _WAYS = {
     'KNOWLEDGE__FILE_TYPES=["pdf", "md"]\nKNOWLEDGE__CLIENT_FILE_DIRS=["/srv/qq", "/srv/other"]\n',
     "quoted": "SUPERUSERS='10001,10009'\nNICKNAME=\"小库,库库\"\nCOMMAND_START='/,!' # 两个前缀\n"
     'KNOWLEDGE__FILE_TYPES=\'["pdf", "md"]\'\nKNOWLEDGE__CLIENT_FILE_DIRS="/srv/qq"\n',
-    # As a Windows editor saves it, and as a shell would read it.
+    # As a Windows editor saves the file, and as a shell would read it.
     "windows": "\ufeff# 设置\r\nexport SUPERUSERS=10001\r\nexport NICKNAME = 小库 # 名字\r\n\r\nCOMMAND_START=!\r\n"
     "  KNOWLEDGE__FILE_TYPES=md\r\nKNOWLEDGE__CLIENT_FILE_DIRS=\r\n",
 }
@@ -80,7 +81,7 @@ async def test_every_way_to_write_a_list(
     bot.environment = {"ENVIRONMENT": "dev"}
     async with bot:
         client = await client_factory(bot, token=None)
-        # Each of these is answered only where its setting holds.
+        # Each of these is only answered if its setting is in effect.
         await client.group_message(GROUP, SUPERUSER, "!bot status")
         assert "运行：" in (await client.wait_sent(lambda sent: sent.group_id == GROUP)).text
         await client.group_message(GROUP, ASKER, "小库，/help" if way != "windows" else "小库，!help")
@@ -100,7 +101,7 @@ async def test_one_line_alone(line: str, bot_factory: BotFactory, tmp_path: Path
     address = line.partition("HOST=")[2] or "127.0.0.1"
     async with bot:
         await bot.wait_output(f"http://{address}:{bot.port}/")
-        # The page's own account comes by the address that is written down, through the guard of the entrance.
+        # The page's own account connects to the address that is logged, through the guard of the entrance.
         await bot.wait_output("Bot 900000000000 connected", 20)
 
 

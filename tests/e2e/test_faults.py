@@ -1,4 +1,4 @@
-"""Faults behind retrieval: the reply says so, nothing unapproved is shown to anybody, and nothing is lost."""
+"""Tests of faults behind retrieval: the reply reports them, nobody sees anything unapproved, and nothing is lost."""
 
 import asyncio
 import sqlite3
@@ -65,7 +65,7 @@ async def test_a_failing_rerank_service(
         assert sentence in reply, (fault, reply)
         assert ANSWER not in reply
         assert "〔" not in reply
-        # The explanation for a person who asks why says it, too.
+        # The explanation for a person who asks why reports the fault too.
         assert sentence in await _ask(client, f"/kb test {QUESTION}")
     assert not any(ANSWER in prompt for prompt in model_server.prompts())
     assert KEY not in bot.output()
@@ -77,7 +77,7 @@ async def test_a_failing_rerank_service(
 
 
 def _content(path: Path) -> bytes:
-    """All that a database holds, in its one file."""
+    """Return the whole content of a database, in its one file."""
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path.read_bytes()

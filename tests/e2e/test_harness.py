@@ -1,4 +1,4 @@
-"""The harness itself, proven against NoneBot's adapter, httpx and the OpenAI client before anything rests on it."""
+"""Tests of the harness itself with NoneBot's adapter, httpx and the OpenAI client, before other tests rely on it."""
 
 import asyncio
 import base64
@@ -90,12 +90,12 @@ async def probe(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[BotPr
     script.write_text(PROBE, "utf-8")
     async with BotProcess(directory, {"NICKNAME": '["小库"]'}, script=script) as bot:
         yield bot
-    # NoneBot's word for an exception in a handler.
+    # NoneBot logs this for an exception in a handler.
     assert "Running Matcher" not in bot.output(), bot.output()
 
 
 async def _called(client: ObservedClient, action: str, **params: Any) -> Any:
-    """Let the bot call an action; gives the data it received, or the text of its error."""
+    """Let the bot call an action, and return the data that it received, or the text of its error."""
     asked = await client.group_message(GROUP, ALICE, f"call {action} {json.dumps(params)}")
     text = (await client.wait_sent(lambda sent: sent.reply_id == asked)).text
     return json.loads(text) if text[0] in '{["n' else text
@@ -205,7 +205,7 @@ async def test_forward(probe: BotProcess, client_factory: ClientFactory) -> None
     await client.group_message(GROUP, ALICE, "forward")
     sent = await client.wait_sent()
     assert (sent.kind, sent.group_id) == ("forward", GROUP)
-    # A code within a text segment stays text.
+    # A CQ code inside a text segment stays text.
     assert [(node.user_id, node.nickname, node.text) for node in sent.nodes] == [(1, "n", "first"), (1, "n", "[CQ:x]")]
     await client.private_message(ALICE, "forward")
     assert (await client.wait_sent()).user_id == ALICE
@@ -299,7 +299,7 @@ async def test_wrong_parameters_are_refused_and_reported(probe: BotProcess, file
         for number, (action, params) in enumerate(wrong, 1):
             assert await _called(client, action, **params) == "ActionFailed 1400", action
             assert len(client.violations) == number
-        refused = {"group_id": 1, "message": text}  # no such group: not the bot's fault
+        refused = {"group_id": 1, "message": text}  # no such group, which is not the bot's fault
         assert await _called(client, "send_group_msg", **refused) == "ActionFailed 1200"
         assert await _called(client, "send_private_msg", user_id=404, message=text) == "ActionFailed 1200"
         assert len(client.violations) == len(wrong)
@@ -321,13 +321,13 @@ async def test_programmed_failures(probe: BotProcess, client_factory: ClientFact
         assert await _called(client, action, user_id=ALICE, **text) == "ActionFailed 120"
 
     client.faults.fail("get_status", status="文件上传失败", retcode=200)
-    assert await _called(client, "get_status") is None  # the adapter takes Lagrange's error for success
+    assert await _called(client, "get_status") is None  # the adapter takes Lagrange's error for a success
     client.faults.ignore("get_login_info")
     assert await _called(client, "get_login_info", _timeout=0.2) == "NetworkError None"
     client.faults.delay("get_version_info", 0.3)
     slow = asyncio.create_task(_called(client, "get_version_info"))
     assert "group_id" in await _called(client, "get_group_info", group_id=GROUP)
-    assert not slow.done()  # one slow answer holds up no other
+    assert not slow.done()  # a slow response does not delay others
     assert "app_name" in await slow
     client.faults.restore()
     assert (await _called(client, "get_status"))["good"]
@@ -340,7 +340,7 @@ async def test_waiting_fails_loudly(probe: BotProcess, client_factory: ClientFac
         await client.quiet(5)
     await client.wait_sent("一")
     with pytest.raises(AssertionError, match="no message for '一'"):
-        await client.wait_sent("一", timeout=0.05)  # each is given once
+        await client.wait_sent("一", timeout=0.05)  # each is returned once
     with pytest.raises(AssertionError, match="no call of delete_msg"):
         await client.wait_call("delete_msg", timeout=0.05)
 
@@ -354,7 +354,7 @@ async def test_connection_is_guarded_and_comes_back(probe: BotProcess, client_fa
 
     client = await client_factory(probe, heartbeat=0.05)
     with pytest.raises(HandshakeRefused):
-        await client_factory.create(probe).connect()  # the account is there already
+        await client_factory.create(probe).connect()  # the account is already connected
     for _ in range(3):
         await client.drop()
         assert not client.connected
@@ -390,11 +390,11 @@ def test_cq_codes_agree_with_the_adapter(parts: list[tuple[str, str]]) -> None:
     segments: list[dict[str, Any]] = []
     for kind, value in parts:
         if kind == "text" and segments and segments[-1]["type"] == "text":
-            continue  # neighbouring texts become one
+            continue  # adjacent texts are merged
         segments.append({"type": kind, "data": {"text" if kind == "text" else "k": value}})
     encoded = cq_code.encode(segments)
     assert cq_code.decode(encoded) == segments
-    # An independent reader of the same notation.
+    # Compare with an independent parser of the same notation.
     assert [{"type": segment.type, "data": segment.data} for segment in Message(encoded)] == segments
 
 
@@ -437,7 +437,7 @@ async def test_echo_bot_stops_and_restarts(bot_factory: BotFactory, client_facto
 
 
 async def test_children_of_a_killed_bot_do_not_survive(tmp_path: Path) -> None:
-    # One child stays in the process group, one leaves it.
+    # One child stays in the process group, and one leaves it.
     body = (
         "for own in (False, True):\n"
         "    child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=own)\n"
@@ -568,7 +568,7 @@ async def _ask(client: openai.AsyncOpenAI, question: str = "住宿每天多少",
 @pytest.fixture
 async def model(model_server: ModelServer) -> AsyncIterator[openai.AsyncOpenAI]:
     http = httpx.AsyncClient(trust_env=False)
-    # The client accepts httpx as well as its own httpx2; its types name only the latter.
+    # The client accepts httpx as well as its own httpx2, but its types only name the latter.
     options: dict[str, Any] = {"http_client": http, "max_retries": 0, "timeout": 1}
     async with openai.AsyncOpenAI(base_url=model_server.base_url, api_key="k", **options) as client:
         yield client

@@ -1,4 +1,4 @@
-"""Taking in files under load and after losses: fair between chats, and no original is lost."""
+"""Tests of ingestion under load and after losses: it is fair between chats, and no original is lost."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.file_server import FileServer
 from tests.e2e.observed_client import ObservedClient
 
-# INTAKE_MB=10 tries with files of the size in the issue.
+# Set INTAKE_MB=10 to test with large files of the required size.
 MEGABYTES = int(os.environ.get("INTAKE_MB", "3"))
 FLOODED, OTHER, MEMBER, FLOODER, STRANGER = 777, 778, 10002, 10003, 10004
 NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
@@ -21,7 +21,7 @@ ONE_LINE = "值班室的电话是 0571-88886666。"
 
 
 def _large(seed: int) -> bytes:
-    """A text of so many megabytes, of lines that differ."""
+    """Return a text of `MEGABYTES` megabytes, whose lines differ."""
     words = random.Random(seed)
     lines: list[str] = []
     size = 0
@@ -35,7 +35,7 @@ def _large(seed: int) -> bytes:
 
 
 async def _answer(client: ObservedClient, group: int, user: int, text: str) -> tuple[str, float]:
-    """The answer and the seconds it took."""
+    """Return the answer, and the time in seconds that it took."""
     began = time.monotonic()
     asked = await client.group_message(group, user, text, at_bot=not text.startswith("/"))
     answer = await client.wait_sent(lambda sent: sent.reply_id == asked, timeout=30)
@@ -53,7 +53,7 @@ async def test_five_large_files_of_one_member_hold_up_nobody(
         await client.wait_sent(f"「报销{group}.md」已入库", timeout=60)
     for number in range(5):
         await client.upload_group_file(FLOODED, FLOODER, f"大{number}.txt", await asyncio.to_thread(_large, number))
-    # Two of them are read and being embedded, the others wait.
+    # Two of them are being read and embedded, and the others wait.
     async with asyncio.timeout(90):
         while "块" not in (await _answer(client, FLOODED, MEMBER, "/kb status"))[0].partition("入库中：")[2]:  # noqa: ASYNC110
             await asyncio.sleep(1)
@@ -107,7 +107,7 @@ async def test_what_was_lost_is_told_and_comes_back(bot_factory: BotFactory, cli
         database, words = bot.data_directory / "app.sqlite3", bot.data_directory / "lexical" / f"group_{OTHER}.sqlite3"
         (original,) = (bot.data_directory / "files").iterdir()
 
-        # The records are lost: the start says so, and the original is set aside.
+        # If the records are lost, the startup reports it, and the original is set aside.
         await asyncio.to_thread(_checkpoint, database)
         database.rename(database.with_name("backup.sqlite3"))
         await bot.start()
@@ -117,7 +117,7 @@ async def test_what_was_lost_is_told_and_comes_back(bot_factory: BotFactory, cli
         assert aside.read_bytes() == RULES
         await bot.stop()
 
-        # The records come back from a backup, and then the words file is gone.
+        # The records come back from a backup, and then the file of the words is lost.
         for path in bot.data_directory.glob("app.sqlite3*"):
             path.unlink()
         shutil.copy(bot.data_directory / "backup.sqlite3", database)
@@ -140,7 +140,7 @@ async def test_what_was_lost_is_told_and_comes_back(bot_factory: BotFactory, cli
 async def test_odd_names_are_found_again_after_a_restart_of_both_sides(
     bot_factory: BotFactory, client_factory: ClientFactory, file_server: FileServer
 ) -> None:
-    """The client's list has the names as they were sent; ours are shown on one line, composed and not too long."""
+    """The client lists the names as they were sent. The bot shows them on one line, composed and not too long."""
     bot = await bot_factory(**NO_MODEL)
     client = await client_factory(bot)
     names = ("两个  空格.md", "cafe\u0301 的菜单.md", f"{'很长' * 80}.md")

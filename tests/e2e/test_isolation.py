@@ -1,4 +1,4 @@
-"""No group's knowledge or memory ever reaches another place, whatever is asked, by whomever, in whatever order."""
+"""Tests that knowledge and memory of a group never reach another place, for any question, person and order."""
 
 import random
 import re
@@ -13,13 +13,13 @@ from tests.e2e.observed_client import ObservedClient
 
 GROUPS = (701, 702)
 MEMBER_OF_BOTH, MEMBER_OF_FIRST, STRANGER = 10001, 10002, 10003
-# Where somebody speaks: a group's number, or 0 for his private chat.
+# The place where somebody speaks: the number of a group, or 0 for their private chat.
 PRIVATE = 0
 
 
 @dataclass
 class Places:
-    """Which canaries each place may show, and the order of what was asked."""
+    """The canaries that each place may show."""
 
     canaries: dict[tuple[int, int], set[str]] = field(default_factory=dict)
 
@@ -32,9 +32,12 @@ class Places:
 
 
 def _echo(request: ModelRequest) -> str:
-    """A model that gives away all the data it was shown; its instructions, given away, would be found out."""
+    """Return all the data that the model was shown, like a model that leaks it.
+
+    The instructions are left out, because the bot would detect that they were leaked.
+    """
     rules, *data = re.split(r"====资料边界 [0-9a-f]{16}====", request.prompt)
-    # The instructions of an answer name the fence once before they use it, those of a summary do not.
+    # The instructions for an answer name the boundary once before they use it. Those for a summary do not.
     return "".join(data if "总结" in rules else data[1:])[-1200:] or "好的"
 
 
@@ -100,7 +103,7 @@ async def test_canaries_stay_home(
         visible = using.get(user, 0) if group == PRIVATE else group
         foreign = places.foreign(visible, user)
         if group == PRIVATE and visible != PRIVATE:
-            # Asking a group's files from a private chat shows that group's, and what was said privately since.
+            # A private chat that asks a group's files shows those of the group, and what was said in private since.
             foreign -= places.canaries.get((PRIVATE, user), set())
         if spoken in text:
             places.allow(group, user, spoken)

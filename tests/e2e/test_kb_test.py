@@ -1,4 +1,4 @@
-"""/kb test in QQ: one question explained, a CSV of questions tried, who may and what is refused."""
+"""Tests of /kb test in QQ: explaining one question, trying a CSV file, who may use it, and what is refused."""
 
 import asyncio
 import csv
@@ -19,7 +19,7 @@ QUESTIONS = f"问题,应答,文件\r\n{QUESTION},是,规章.pdf\r\n哈哈哈哈�
 
 
 async def _with_rules(bot: BotProcess, client_factory: ClientFactory, tmp_path: Path) -> ObservedClient:
-    """A client in a group with two admins, whose knowledge base holds one PDF."""
+    """Return a client in a group with two admins, whose knowledge base holds one PDF."""
     client = await client_factory(bot)
     for admin in (ADMIN, OTHER_ADMIN):
         client.world.add_member(GROUP, admin, role="admin")
@@ -31,7 +31,7 @@ async def _with_rules(bot: BotProcess, client_factory: ClientFactory, tmp_path: 
 
 
 async def _say(client: ObservedClient, user: int, text: str, reply_to: int | None = None) -> str:
-    """What the bot replies to somebody in the group."""
+    """Return the bot's reply to somebody in the group."""
     asked = await client.group_message(GROUP, user, text, reply_to=reply_to)
     return (await client.wait_sent(lambda sent: sent.reply_id == asked, timeout=30)).text
 
@@ -66,11 +66,11 @@ async def test_one_question_is_explained(
     report = await _say(client, ADMIN, "/知识库 测试 哈哈哈哈哈")
     assert report.startswith("不会回答："), report
 
-    # A message that somebody else wrote, by replying to it.
+    # Explain a message that somebody else wrote, by replying to it.
     asked = await client.group_message(GROUP, MEMBER, QUESTION)
     assert (await _say(client, ADMIN, "/kb test", reply_to=asked)).startswith("会回答：")
 
-    # Who may: a member in a group not, in private about his own base and not about the group's.
+    # A member may not use it in a group. In private, they may test their own knowledge base, but not the group's.
     assert "需要管理员" in await _say(client, MEMBER, f"/kb test {QUESTION}")
     own = await _say_privately(client, MEMBER, f"/kb test {QUESTION}")
     assert own.startswith("不会回答：知识库是空的\n\n召回 0 段，重排 0 段，通过 0 段，用时 "), own
@@ -90,13 +90,13 @@ async def test_a_file_of_questions_in_a_group(
     assert "10 分钟内有效" in invitation.text
     assert invitation.text.endswith("。")
 
-    # Another person's table, and another file of the same person, go the usual way.
+    # A table from another person and another file from the same person are ingested as usual.
     await client.upload_group_file(GROUP, MEMBER, "名单.csv", documents.roster_csv(tmp_path / "名单").read_bytes())
     await client.wait_sent("「名单.csv」已入库", timeout=30)
     await client.upload_group_file(GROUP, ADMIN, "说明.md", "# 说明\n周三下午办理。\n".encode())
     await client.wait_sent("「说明.md」已入库", timeout=30)
 
-    # One that cannot be read is refused, and the next try is still a test.
+    # A file that cannot be read is refused, and the next attempt is still a test.
     await client.upload_group_file(GROUP, ADMIN, "题目.csv", "问题,应答\n甲,也许\n".encode())
     refusal = await client.wait_sent(lambda sent: "没有测" in sent.text, timeout=20)
     assert refusal.reply_id == asked
@@ -126,7 +126,7 @@ async def test_a_file_of_questions_in_a_group(
     assert rows[0]["最接近的资料"] == "规章.pdf 第2页"
     assert rows[2]["问题"] == "'=1+1"
 
-    # None of it is in the knowledge base; the next table is a document again.
+    # Nothing of this is in the knowledge base, and the next table is a document again.
     listed = await _documents(client)
     assert "共 3 个文件" in listed
     assert "题目" not in listed
@@ -153,7 +153,7 @@ async def test_by_replying_to_a_file_and_when_qq_takes_none(
     text = await _say(client, ADMIN, "/kb test", reply_to=rules.message_id)
     assert text.startswith("「规章.pdf」没有测：只能测 CSV 文件")
 
-    # In a private chat, from a client whose ids and links are different.
+    # Repeat this in a private chat, with a client whose ids and links are different.
     other = await client_factory(bot, dialect=LLONEBOT, self_id=3889000002)
     assert "把要测的 CSV 发到这里" in await _say_privately(other, MEMBER, "/kb test")
     await other.upload_private_file(MEMBER, "私题.csv", QUESTIONS.encode())
@@ -174,7 +174,7 @@ async def test_a_long_run_lets_answers_through_and_ends_with_the_bot(
     working = await client.wait_sent("正在测", timeout=20)
     assert working.text == "收到「长.csv」，共 500 题，正在测，期间照常可以问。"
 
-    # Whoever asks for a second run is told; whoever asks a question is answered.
+    # A request for a second run is refused, but a question is answered.
     assert await _say(client, OTHER_ADMIN, "/kb test") == "这里正在测一个文件，测完再发 /kb test。"
     begun = time.monotonic()
     asked = await client.group_message(GROUP, MEMBER, QUESTION, at_bot=True)
@@ -191,6 +191,6 @@ async def test_a_long_run_lets_answers_through_and_ends_with_the_bot(
     await bot.start()
     await client.reconnect()
     await asyncio.sleep(0.5)
-    # Nothing is left over: the same place can test again, and no half of a test set became a document.
+    # Nothing is left over: the same place can test again, and no part of a test set became a document.
     assert "共 1 个文件" in await _documents(client)
     assert "把要测的 CSV 发到这里" in await _say(client, ADMIN, "/kb test")

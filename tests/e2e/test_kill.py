@@ -1,4 +1,4 @@
-"""kill -9 at random moments of taking in files and of summarising: nothing lost, doubled or half there."""
+"""Tests of SIGKILL at random moments of ingestion and summarising: nothing is lost, duplicated or incomplete."""
 
 import asyncio
 import hashlib
@@ -15,7 +15,7 @@ from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import Mode, ModelServer
 from tests.e2e.observed_client import ObservedClient
 
-# KILL_ROUNDS=20 tries longer.
+# Set KILL_ROUNDS=20 for a longer test.
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "8"))
 GROUP, ASKER = 777, 10002
 SENTENCE = "第{document}号文件第{line}条：仪器编号 QZ-{document:03d}-{line:03d} 由第 {line} 组保管，使用前要登记。\n"
@@ -36,13 +36,13 @@ async def test_kill_at_random_moments(
     try:
         for round_number in range(ROUNDS):
             document = "".join(SENTENCE.format(document=round_number, line=line) for line in range(LINES))
-            # Every fourth round is a new version of the round's predecessor.
+            # Every fourth round sends a new version of the file of the previous round.
             name = f"文件{round_number - (round_number % 4 == 3)}.txt"
             await client.upload_group_file(GROUP, ASKER, name, document.encode())
             for number in range(3):
                 said.append(f"记一下第 {round_number:02d}{number} 件事，代号 FACT-{round_number:02d}{number}")
                 await client.group_message(GROUP, ASKER, said[-1], at_bot=True)
-            # What the process had not even read from its socket when it was killed is not the bot's to keep.
+            # The bot cannot keep what the process had not even read from its socket when it was killed.
             await _until(lambda document=document, name=name: _noted(database, name, document), 20, pause=0.005)
             await asyncio.sleep(chance.uniform(0, 2.5))
             await bot.kill()
@@ -90,7 +90,7 @@ def _check_memory(database: Path, said: list[str]) -> None:
     kinds = [json.loads(message)["type"] for _, message in history]
     spoken = [kind for kind in kinds if kind != "system"]
     if "system" in kinds and spoken[0] == "ai":
-        spoken = spoken[1:]  # the summary took in the question before it
+        spoken = spoken[1:]  # the summary includes the question before it
     assert spoken == ["human", "ai"] * (len(spoken) // 2), kinds
     assert kinds == sorted(kinds, key=lambda kind: kind != "system"), "summaries stand first"
     assert len(spoken) <= 8

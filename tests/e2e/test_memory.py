@@ -1,4 +1,4 @@
-"""What the bot remembers: summaries that keep the facts, restarts, one memory for each person."""
+"""Tests of what the bot remembers: summaries that keep the facts, restarts, and a separate memory for each person."""
 
 import asyncio
 import sqlite3
@@ -12,7 +12,7 @@ SUMMARY = "请将以下对话历史总结"
 
 
 def _reply(request: ModelRequest) -> str:
-    """A model that summarises badly: it forgets every fact."""
+    """Answer like a model that summarises badly and forgets every fact."""
     return "用户聊了一些安排。" if SUMMARY in request.prompt else "【闲聊】好的，记住了。"
 
 

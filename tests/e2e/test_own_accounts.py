@@ -1,4 +1,4 @@
-"""What the bot's own accounts say is heard by nobody, or two of them would talk without end."""
+"""Tests that the bot ignores its own accounts, because two of them would talk to each other endlessly."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ async def test_own_accounts_are_not_heard(bot_factory: BotFactory, client_factor
     second = await client_factory(bot, self_id=SECOND)
     third = await client_factory(bot, self_id=THIRD)
     await bot.wait_output(f"Bot {PAGE_ACCOUNT} connected")
-    # One of them is away by now.
+    # One of the accounts is no longer connected.
     await third.close()
     await bot.wait_output(f"Bot {THIRD} closed by peer")
     for author in (FIRST, SECOND, THIRD, PAGE_ACCOUNT):
@@ -32,7 +32,7 @@ async def test_own_accounts_are_not_heard(bot_factory: BotFactory, client_factor
     await first.quiet(3)
     assert second.sent == []
 
-    # A guild is not a private chat either.
+    # A message in a guild is not a private message either.
     message: dict[str, Any] = {
         "post_type": "message",
         "message_type": "guild",
@@ -49,6 +49,6 @@ async def test_own_accounts_are_not_heard(bot_factory: BotFactory, client_factor
     await first.send_event(message)
     await first.quiet(1)
 
-    # Somebody else is heard as ever.
+    # Other people are still answered.
     await first.private_message(ASKER, "/help")
     assert "/ask" in (await first.wait_sent(lambda sent: sent.user_id == ASKER)).text

@@ -1,4 +1,4 @@
-"""The proactive mode in QQ: what is answered unasked, what is not, how it is silenced, and that a restart keeps it."""
+"""Tests of the proactive mode in QQ: what it answers and ignores, how it is silenced, and that a restart keeps it."""
 
 import asyncio
 import sqlite3
@@ -15,7 +15,7 @@ from tests.e2e.observed_client import LAGRANGE, LLONEBOT, NAPCAT, Dialect, Obser
 GROUP, OTHER_GROUP, ADMIN = 777, 778, 10009
 ANNA, BEN, CARL, DORA = 10002, 10003, 10004, 10005
 NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
-# Nobody waits for answers that do come, nor is the talk of this test a conversation.
+# Answer without a delay, and do not take the messages of a test for a conversation.
 AT_ONCE: dict[str, Any] = {"PROACTIVE__DELAY_S": "0", "PROACTIVE__QUIET_S": "0"}
 MARK = "（主动回答，嫌吵发 /bot quiet）"
 RULES = (
@@ -28,7 +28,7 @@ THUMB_DOWN, HUSH, THUMB_UP = "128078", "33", "76"
 
 
 async def _group(client: ObservedClient, group_id: int = GROUP) -> None:
-    """A group with an admin, one document, and the mode switched on."""
+    """Set up a group with an admin, one document, and the mode switched on."""
     client.world.add_member(group_id, ADMIN, role="admin")
     await client.upload_group_file(group_id, ANNA, "报销.md", RULES.encode())
     await client.wait_sent(lambda sent: sent.group_id == group_id and "已入库" in sent.text, timeout=30)
@@ -36,7 +36,7 @@ async def _group(client: ObservedClient, group_id: int = GROUP) -> None:
 
 
 async def _say(client: ObservedClient, user: int, text: str, group_id: int = GROUP, reply_to: int | None = None) -> str:
-    """What the bot replies to somebody in the group."""
+    """Return the bot's reply to somebody in the group."""
     return (await _answered(client, await client.group_message(group_id, user, text, reply_to=reply_to))).text
 
 
@@ -62,7 +62,7 @@ async def test_only_what_the_documents_answer_is_answered_and_only_there_where_i
     await client.upload_group_file(GROUP, ANNA, "报销.md", RULES.encode())
     await client.wait_sent("已入库", timeout=30)
 
-    # Off until an admin of the group wants it.
+    # The mode is off until an admin of the group switches it on.
     await client.group_message(GROUP, ANNA, HOTEL)
     await client.quiet(1)
     assert "需要管理员" in await _say(client, ANNA, "/bot auto on")
@@ -72,7 +72,7 @@ async def test_only_what_the_documents_answer_is_answered_and_only_there_where_i
     assert (await _status(client)).startswith("主动回答：关")
     assert "主动回答已打开" in await _say(client, ADMIN, "／机器人 主动 开")
 
-    # Chatter, what is too short or too long, a picture, and what is said to somebody else.
+    # These are not answered: chatter, texts that are too short or too long, a picture, and words to somebody else.
     for text in (*CHATTER, "报销", f"{HOTEL}？" * 40):
         await client.group_message(GROUP, ANNA, text)
     await client.quiet(2)
@@ -90,7 +90,7 @@ async def test_only_what_the_documents_answer_is_answered_and_only_there_where_i
     assert answer.text.splitlines()[-1] == MARK
     assert len(model_server.chats) == 1
 
-    # The same once more, in other writing too.
+    # Ask the same question again, also in other words.
     await client.group_message(GROUP, BEN, HOTEL)
     await client.group_message(GROUP, CARL, f"请问{HOTEL}呢")
     await client.quiet(2)
@@ -100,14 +100,14 @@ async def test_only_what_the_documents_answer_is_answered_and_only_there_where_i
     assert status.count("一天内答过") == 2
     assert "已回答" in status
 
-    # The model finds nothing worth saying, or fails: so does nobody else hear of it.
+    # If the model finds nothing worth saying, or fails, the bot stays silent.
     model_server.reply = "资料里没有相关内容。"
     await client.group_message(GROUP, DORA, PURCHASE)
     await client.quiet(2)
     assert len(model_server.chats) == 2
     assert "主动答了 1 次" in await _status(client)
 
-    # A direct question is answered as always, without the mark; after off nothing is answered unasked.
+    # A direct question is answered as usual, without the mark. After `off`, nothing is answered unasked.
     model_server.reply = "返回后三十日内报销。〔1〕"
     direct = await client.group_message(GROUP, DORA, DEADLINE, at_bot=True)
     assert MARK not in (await _answered(client, direct)).text
@@ -126,14 +126,15 @@ async def test_people_come_first(
     await _group(client)
     await _group(client, OTHER_GROUP)
 
-    # Two who talk are left alone, also by a question of a third, by plain turns as well as by name.
+    # Two people in a conversation are left alone, even by a question of a third person. They may take turns or name
+    # each other.
     for user, text in ((ANNA, "我下周要去上海出差"), (BEN, "去几天呀，住哪里呢"), (ANNA, HOTEL), (CARL, PURCHASE)):
         await client.group_message(GROUP, user, text)
         await asyncio.sleep(0.1)
     await client.quiet(3.5)
     assert "两个人正在对话" in await _status(client)
 
-    # Whoever replies to the question or addresses who asked it has taken it up; who just talks has not.
+    # A question is taken up if somebody replies to it or addresses its author, but not if somebody just talks.
     replied = await client.group_message(OTHER_GROUP, ANNA, HOTEL)
     await client.group_message(OTHER_GROUP, BEN, "三百五", reply_to=replied)
     addressed = await client.group_message(OTHER_GROUP, CARL, PURCHASE)
@@ -165,7 +166,7 @@ async def test_a_reaction_silences_it_and_a_restart_does_not_wake_it(
     answer = await _answered(client, question)
     assert answer.text.endswith(MARK)
 
-    # A face on a person's message and one that is taken back mean nothing; a friendly one is noted once.
+    # A reaction to a person's message and one that is removed have no effect. A friendly one is recorded once.
     await client.react(BEN, question, THUMB_DOWN)
     await client.react(BEN, answer.message_id, THUMB_DOWN, on=False)
     await client.quiet(1)
@@ -193,7 +194,7 @@ async def test_a_reaction_silences_it_and_a_restart_does_not_wake_it(
     assert "安静到" in status
     assert "主动答了 1 次，最多 2 次" in status
 
-    # Woken up, it still knows what it answered and how often.
+    # When it speaks again, it still knows what it answered and how often.
     assert "不用安静了" in await _say(client, BEN, "/bot quiet 0")
     await client.group_message(GROUP, CARL, f"{HOTEL}？")
     await client.quiet(1.5)
@@ -216,7 +217,7 @@ async def test_words_silence_it_too(bot_factory: BotFactory, client_factory: Cli
     await client.quiet(2)
     assert _feedback(bot) == [(f"group_{GROUP}", 0)]
 
-    # The command does the same, for as long as one likes, and says nothing about the answers.
+    # The command has the same effect, for any duration, and records no opinion about the answers.
     assert "不用安静了" in await _say(client, DORA, "/机器人 安静 解除")
     assert "安静到" in await _say(client, DORA, "/bot quiet")
     assert "安静到" in await _say(client, DORA, "/bot quiet 30分钟")
@@ -240,7 +241,7 @@ async def test_unasked_answers_count_for_the_day_of_the_group(
     assert len(model_server.chats) == 1
     asked = await client.group_message(GROUP, ANNA, PURCHASE, at_bot=True)
     assert (await _answered(client, asked)).text == "本群今天的 1 个问题用完了，明天再问我。"
-    # Nobody's own day has paid for it.
+    # No person's own limit of the day was charged for this.
     assert "明天" not in (await _answered(client, await client.private_message(ANNA, PURCHASE))).text
     with closing(sqlite3.connect(bot.data_directory / "app.sqlite3")) as database:
         assert database.execute("SELECT chat, turn_id FROM model_calls").fetchall()[0] == (f"group_{GROUP}", None)

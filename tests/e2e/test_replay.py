@@ -1,4 +1,4 @@
-"""`make replay`: a saved conversation against a bot of its own."""
+"""Tests of `make replay`, which replays a saved conversation to a bot of its own."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The page's own addresses: who may reach them, and what goes over them."""
+"""Tests of the page's own addresses: who may reach them, and what they transfer."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ RULES = "宿舍每晚十一点熄灯，周末推迟到十二点。金丝雀代�
 
 
 class Page:
-    """What a browser does with the page, without the browser."""
+    """What a browser does with the page, without a browser."""
 
     def __init__(self, session: aiohttp.ClientSession, address: str, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.session = session
@@ -55,7 +55,7 @@ class Page:
     async def frame(
         self, kind: str, text: str = "", fits: Callable[[dict[str, Any]], bool] = lambda _: True
     ) -> dict[str, Any]:
-        """The oldest frame of a kind with this text; each is given once."""
+        """Return the oldest frame of a kind that contains this text. Each frame is returned once."""
         async with asyncio.timeout(40):
             while True:
                 for frame in self.frames:
@@ -74,7 +74,7 @@ class Page:
 
 @asynccontextmanager
 async def opened(bot: BotProcess) -> AsyncGenerator[Page]:
-    """The page of a running bot."""
+    """Open the page of a running bot."""
     address = f"http://127.0.0.1:{bot.port}"
     async with aiohttp.ClientSession(headers={"Origin": address}) as session:
         page = Page(session, address, await session.ws_connect(f"{address}/sandbox/ws"))
@@ -107,7 +107,7 @@ async def test_a_file_is_taken_in_answered_from_and_explained(bot_factory: BotFa
         assert answer["candidates"][0]["verdict"] == "approved"
         assert [timing["stage"] for timing in answer["timings"]][-2:] == ["total", "reply"]
 
-        # The other group neither answers from it nor shows it.
+        # The other group neither answers from the file nor shows it.
         await page.do("watch", chat=OTHER_GROUP)
         await page.say("宿舍几点熄灯？蓝鲸七号是什么？", chat=OTHER_GROUP)
         elsewhere = await page.frame(
@@ -119,7 +119,7 @@ async def test_a_file_is_taken_in_answered_from_and_explained(bot_factory: BotFa
             assert "夜间" not in json.dumps(frame, ensure_ascii=False)
             assert "十一点" not in json.dumps(frame, ensure_ascii=False)
 
-        # A page that is opened later has it all.
+        # A page that is opened later receives everything.
         async with opened(bot) as second:
             await second.frame("answer", "十一点熄灯")
     await page.frame("call", "send_msg")
@@ -132,7 +132,7 @@ async def test_what_cannot_be_done_is_told(bot_factory: BotFactory) -> None:
         assert json.loads((await page.post("/sandbox/files", b"", name="空.txt", **place))[1])["code"] == "empty_file"
         status, text = await page.post("/sandbox/files", bytes(3 << 20), name="大.txt", **place)
         assert (status, json.loads(text)["code"]) == (413, "file_too_large")
-        # What only the bot refuses gets there.
+        # A file that only the bot refuses passes the page.
         assert (await page.post("/sandbox/files", bytes(3 << 19), name="稍大.txt", **place))[0] == 204
         assert "超过 1 MB" in _text(await page.frame("message", "没有入库"))
         svg = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
@@ -149,7 +149,7 @@ async def test_what_cannot_be_done_is_told(bot_factory: BotFactory) -> None:
         ):
             await page.do(kind, **fields)
             assert (await page.frame("error"))["code"] in ("bad_request", "unknown_message")
-        # Half a character does not break the page or the bot.
+        # A lone surrogate breaks neither the page nor the bot.
         await page.say("半个字\ud83d", at=False)
         assert "半个字?" in _text(await page.frame("message", "半个字"))
 
@@ -177,7 +177,7 @@ async def test_of_real_groups_a_page_learns_and_does_nothing(
         assert (
             json.loads((await page.post("/sandbox/replay", json.dumps(forged).encode()))[1])["code"] == "bad_recording"
         )
-        # The group asks meanwhile: its question, answer and evidence stay its own.
+        # Meanwhile the group asks: its question, answer and evidence stay its own.
         await qq.group_message(777, 10002, "宿舍几点熄灯？", at_bot=True)
         await qq.wait_sent("十一点熄灯")
         await page.do("watch", chat=GROUP)
@@ -209,7 +209,7 @@ async def test_expired_links_and_a_refused_message(bot_factory: BotFactory) -> N
         await page.do("trouble", name="expired", on=False)
         await page.post("/sandbox/files", RULES.encode(), chat=GROUP, speaker=OWNER, name="规定.txt")
         await page.frame("message", "已入库")
-        # Refused as a text, the answer is tried in other forms, each of which is shown as a failed call.
+        # If the answer is refused as a text, other forms are tried, each of which is shown as a failed call.
         await page.do("trouble", name="refused", on=True)
         await page.say("几点熄灯？")
         for action in ("send_msg", "send_msg", "upload_group_file"):
@@ -285,7 +285,8 @@ async def test_with_a_token_the_page_wants_it(bot_factory: BotFactory) -> None:
             async with session.post(f"{address}/sandbox/login", data={"token": f"错{number}"}) as response:
                 return response.url.query_string
 
-        # Many at once: two more are looked at, the rest has to wait, the right token too, but not for long.
+        # Of many parallel attempts, two more are checked. The rest have to wait, even the right token, but not for
+        # long.
         told = await asyncio.gather(*map(guess, range(60)))
         assert sorted(told) == ["wait=1"] * 58 + ["wrong=1"] * 2
         async with session.post(f"{address}/sandbox/login", data={"token": "芝麻 开门 芝麻&"}) as response:

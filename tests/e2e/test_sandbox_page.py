@@ -1,4 +1,4 @@
-"""The page in a real browser, towards the real bot."""
+"""Tests of the page in a real browser with the real bot."""
 
 import asyncio
 import struct
@@ -52,7 +52,7 @@ CHATS = {
 
 
 async def _open_chat(page: Page, name: str) -> None:
-    # By its id: what was said last stands in the name of a chat's button.
+    # Select the button by its id, because its name contains the last message of the chat.
     await page.locator(f'[data-chat-id="{CHATS[name]}"]').click()
     await expect(page.get_by_role("heading", name=name)).to_be_visible()
 
@@ -97,7 +97,7 @@ async def test_what_is_said_is_shown_as_written(browser: Browser, address: str) 
         await expect(page.get_by_role("main").get_by_text(markup, exact=True)).to_be_visible(timeout=WAIT_MS)
         assert await page.locator('img[src="x"]').count() == 0
         assert await page.title() == title
-        # What was written is still there when the page is opened again, and the language is another.
+        # The message is still there after the page is reloaded and the language is changed.
         await page.reload()
         await _open_chat(page, "开源项目交流群")
         await page.get_by_role("button", name="设置").click()
@@ -121,7 +121,7 @@ async def test_by_keyboard_picture_reply_and_recall(browser: Browser, address: s
             }""",
             list(_png()),
         )
-        # Nobody asks the bot, so nothing but what people do is seen.
+        # Nobody asks the bot, so only the actions of people are visible.
         await page.get_by_role("checkbox", name="@群知").uncheck(force=True)
         await _say(page, "看这张图")
         first = page.locator("[data-message-id]").filter(has_text="看这张图")
@@ -136,7 +136,7 @@ async def test_by_keyboard_picture_reply_and_recall(browser: Browser, address: s
         await _say(page, "收到")
         reply = page.locator("[data-message-id].mine").filter(has_text="收到")
         await expect(reply).to_contain_text("看这张图", timeout=WAIT_MS)
-        # An admin takes back what a member said; nobody sees it any more.
+        # An admin recalls a member's message, and nobody sees it any more.
         await shown.hover()
         await shown.get_by_role("button", name="撤回").click()
         await expect(page.get_by_text("陈助教 撤回了 小林 的一条消息")).to_be_visible(timeout=WAIT_MS)
@@ -144,7 +144,7 @@ async def test_by_keyboard_picture_reply_and_recall(browser: Browser, address: s
 
 
 def _png() -> bytes:
-    """A picture of two pixels by two."""
+    """Return an image of two by two pixels."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -173,7 +173,7 @@ async def test_first_visit_by_clicking_alone(browser: Browser, bot_factory: BotF
 async def test_troubles_are_made_shown_and_ended(browser: Browser, address: str) -> None:
     async with visited(browser, address) as page:
         await page.get_by_role("button", name="制造麻烦").click()
-        # The box is ticked once the bot's side says so.
+        # The box is ticked once the server has confirmed it.
         await page.get_by_role("checkbox", name="发送失败").click()
         await expect(page.get_by_role("checkbox", name="发送失败")).to_be_checked(timeout=WAIT_MS)
         await page.keyboard.press("Escape")
@@ -223,7 +223,7 @@ async def test_usable_while_a_large_file_is_taken_in(browser: Browser, bot_facto
         await (await chosen.value).set_files([{"name": "仓库.txt", "mimeType": "text/plain", "buffer": large}])
         progress = page.locator('[data-document-name="仓库.txt"]').get_by_role("progressbar")
         await expect(progress).to_be_visible(timeout=WAIT_MS)
-        # Meanwhile people go on: another group takes in a file, asks, and is answered.
+        # Meanwhile other people continue: another group sends a file, asks, and is answered.
         await _open_chat(page, "青禾读书社")
         await drop(page, "夜间规定.txt", RULES.encode())
         await expect(page.get_by_role("list", name="聊天记录").get_by_text("「夜间规定.txt」已入库")).to_be_visible(

@@ -1,4 +1,4 @@
-"""How the process starts, refuses to start and ends: a refusal is one sentence, and no end leaves anything behind."""
+"""Tests of how the process starts, refuses with one sentence to start, and ends without leaving anything behind."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from tests.samples import documents
 GROUP, ASKER = 777, 10002
 NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
 REFUSAL = "启动失败："
-# The bot as far as it is loaded, which then writes a line for each package instead of serving.
+# A script that loads the bot, and then prints a line for each package instead of serving.
 LOADED = """
 import logging
 import sys
@@ -38,12 +38,12 @@ def log_and_return(_server):
 Server.run = log_and_return
 sys.exit(bot.main())
 """
-# What git does not track or a bot does not need; copying the environment alone would take minutes.
+# What git does not track or a bot does not need. Copying the virtual environment alone would take minutes.
 _NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "data", "tests", "docs", "benchmarks", "*.lock")
 
 
 def _refusal(bot: BotProcess, code: int) -> str:
-    """The only sentence of a refused start, which is also the last thing the operator sees."""
+    """Return the only sentence of a refused start, which is also the last thing that the operator sees."""
     output = bot.output()
     assert code > 0, output
     assert output.count(REFUSAL) == 1, output
@@ -110,13 +110,13 @@ async def test_second_process_and_port_in_use(bot_factory: BotFactory, client_fa
     assert f"127.0.0.1:{first.port}" in sentence
     assert "PORT" in sentence
 
-    # A program of another kind on the port, listening on all addresses.
+    # A program of another kind uses the port, on all addresses.
     with socket.create_server(("0.0.0.0", 0)) as taken:
         port = taken.getsockname()[1]
         fourth = bot_factory.create(PORT=str(port), **NO_MODEL)
         assert str(port) in _refusal(fourth, await fourth.start_refused())
 
-    # The first has not noticed anything.
+    # The first bot is not affected.
     await client.upload_group_file(GROUP, ASKER, "值班.md", "值班电话是 6023。".encode())
     await client.wait_sent("已入库", timeout=20)
     await first.stop()
@@ -154,7 +154,7 @@ async def test_database_is_broken(bot_factory: BotFactory) -> None:
 
 
 def _copied(target: Path) -> Path:
-    """The product somewhere else, where it may be damaged."""
+    """Copy the product to a directory where it may be damaged."""
     shutil.copytree(ROOT, target, ignore=_NOT_COPIED)
     return target
 
@@ -219,7 +219,7 @@ async def test_handshake_and_end(
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    # A token of digits must not be taken for a number; leading zeros would be lost.
+    # A token of digits must not be parsed as a number, which would lose its leading zeros.
     token = "0012345678"
     bot = bot_factory.create(ONEBOT_ACCESS_TOKEN=token, LLM__TIMEOUT_S="300")
     bot.token = token
@@ -244,7 +244,7 @@ async def test_handshake_and_end(
         assert not list(elsewhere.iterdir()), "nothing is written to the working directory"
         assert token not in bot.output()
 
-        # Connected, with a file at hand and a question at a model that never answers: it ends all the same.
+        # The bot ends although it is connected, ingests a file, and waits for a model that never answers.
         client = await client_factory(bot)
         model_server.switch(Mode.HANG)
         await client.group_message(GROUP, ASKER, "在吗", at_bot=True)
@@ -274,7 +274,7 @@ async def test_killed_bot_leaves_no_child(
 ) -> None:
     bot = await bot_factory(**NO_MODEL)
     client = await client_factory(bot)
-    # While one file is embedded and another, which takes minutes, is read, there is a child of every kind.
+    # While one file is embedded and another one is read, which takes minutes, child processes of every kind exist.
     slow = await asyncio.to_thread(documents.slow_pdf, tmp_path / "慢.pdf")
     await client.upload_group_file(GROUP, ASKER, "长.txt", "".join(_LONG).encode())
     await client.upload_group_file(GROUP, ASKER, "慢.pdf", slow.read_bytes())
@@ -294,7 +294,7 @@ async def test_killed_bot_leaves_no_child(
 
 
 def _children(parent: int) -> dict[int, str]:
-    """Living processes that another one started, and their command lines."""
+    """Return the live child processes of a process, with their command lines."""
     found: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (_status(int(entry.name)) or ["", ""])[1] == str(parent):
@@ -309,7 +309,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _status(pid: int) -> list[str]:
-    """State, parent and what else /proc tells after the name; empty when there is no such process."""
+    """Return the fields after the name in /proc, beginning with state and parent, or nothing if there is no process."""
     try:
         # The name may contain anything, but it ends at the last parenthesis.
         return (Path("/proc") / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""A signal ends the bot within ten seconds, whatever it is doing, and nothing is lost by that."""
+"""Tests that a signal ends the bot within ten seconds, whatever it is doing, and that nothing is lost."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ _LONG = "".join(f"第{line}条：仪器编号 QZ-{line:04d} 由第 {line} 组保
 
 
 async def _stopped(bot: BotProcess, *signals: signal.Signals) -> float:
-    """Send the signals at once; how long it took from the first until the process was gone, in seconds."""
+    """Send the signals at once, and return the time in seconds from the first one until the process was gone."""
     began = time.perf_counter()
     for number in signals[:-1]:
         os.kill(bot.pid, number)
@@ -56,7 +56,7 @@ async def test_after_a_burst_of_questions(
     assert took < 8
     if gone:
         return
-    # What was asked is marked as failed, and the bot works as before.
+    # The question is marked as failed, and the bot works as before.
     model_server.switch(Mode.OK)
     await bot.start()
     await client.reconnect()
@@ -67,7 +67,7 @@ async def test_after_a_burst_of_questions(
 async def test_with_everything_under_way(
     bot_factory: BotFactory, client_factory: ClientFactory, model_server: ModelServer, file_server: FileServer
 ) -> None:
-    """A hanging model, a hanging download, a file being taken in, and somebody who keeps connecting and asking."""
+    """Stop while a model and a download hang, a file is ingested, and somebody keeps connecting and asking."""
     bot = await bot_factory(LLM__TIMEOUT_S="300")
     client = await client_factory(bot)
     file_server.hang(file="不来.md")
@@ -90,7 +90,7 @@ async def test_with_everything_under_way(
 
     insisting = asyncio.create_task(insist())
     try:
-        # The impatient press Ctrl-C as well.
+        # Impatient people press Ctrl-C as well.
         await _stopped(bot, signal.SIGTERM, signal.SIGINT, signal.SIGTERM, signal.SIGTERM)
     finally:
         insisting.cancel()

@@ -1,4 +1,4 @@
-"""Files on their way in: every format, every way to get the bytes, everything that is refused, who may send what."""
+"""Tests of uploads: every format, every way to fetch the bytes, everything that is refused, and who may send what."""
 
 import asyncio
 import sqlite3
@@ -21,7 +21,7 @@ RULES = "# 报销制度\n## 差旅\n出差住宿每天不超过 350 元，交通
 
 @dataclass(frozen=True)
 class Good:
-    """A file that is taken in, a question to it, and what the answer shows: a fact and its place."""
+    """A file that is ingested, a question about it, and what the answer shows: a fact and its place."""
 
     name: str
     write: Callable[[Path], Path]
@@ -79,7 +79,7 @@ async def test_every_format_is_answered_from_with_its_place(
 
 @dataclass(frozen=True)
 class Bad:
-    """A file that is refused after it was read, with words of its sentence."""
+    """A file that is refused after it was read, with words of the refusal."""
 
     name: str
     write: Callable[[Path], Path]
@@ -116,7 +116,7 @@ async def test_refused_files_leave_nothing(
     await _at_rest(bot)
     assert _left(bot) == {}
 
-    # What the notice itself gives away is not even fetched.
+    # A file that the notice alone rules out is not fetched.
     fetched = len(file_server.requests)
     await client.upload_group_file(GROUP, MEMBER, "程序.exe", b"MZ" * 100)
     await _refused(client, "程序.exe", "不支持", ".exe", "pdf")
@@ -126,7 +126,7 @@ async def test_refused_files_leave_nothing(
     await _refused(client, "大.txt", "超过 20 MB", "拆分")
     assert len(file_server.requests) == fetched
 
-    # A size that the notice keeps to itself: the announced length, and then the body, are what counts.
+    # If the notice omits the size, the announced length and then the body are decisive.
     file_server.declare_length(100 << 20, file="不说.txt")
     await client.upload_group_file(GROUP, MEMBER, "不说.txt", b"")
     await _refused(client, "不说.txt", "超过 20 MB", "拆分")
@@ -144,7 +144,7 @@ async def test_refused_files_leave_nothing(
     await _at_rest(bot)
     assert _left(bot) == {}
 
-    # After all that, a good file is taken in as ever.
+    # After all that, a good file is ingested as usual.
     await client.upload_group_file(GROUP, MEMBER, "报销.md", RULES)
     await client.wait_sent("「报销.md」已入库", timeout=20)
 
@@ -169,7 +169,7 @@ async def test_links_that_fail(bot_factory: BotFactory, client_factory: ClientFa
     await client.upload_group_file(GROUP, MEMBER, "短了.md", RULES)
     await _refused(client, "短了.md", "网络中断", "重新发")
 
-    # Where a link leads: the host that the client named is trusted, any other must be public.
+    # Where a link leads: the host that the client named is trusted, and any other host must be public.
     port = file_server.port
     secret = file_server.host("内网.md", b"secret").url
     inward = (
@@ -210,18 +210,18 @@ async def test_every_way_to_the_bytes(
     bot = await bot_factory(**NO_MODEL, API_TIMEOUT="1", KNOWLEDGE__CLIENT_FILE_DIRS=str(shared))
     client = await client_factory(bot)
 
-    # NapCat's link ends in `fname=`: without the name QQ's host refuses it.
+    # NapCat's link ends in `fname=`, and QQ's host refuses it without the name.
     name = "报销 100% #1&2+3.md"
     await client.upload_group_file(GROUP, MEMBER, name, _version(1))
     await client.wait_sent(f"「{name}」已入库", timeout=20)
     assert [request.query["fname"] for request in file_server.downloads(name)] == [name]
 
-    # The first link breaks off, the second is whole; nothing of the first half is left in the file.
+    # The first link breaks off, and the second is complete. Nothing of the first half is left in the file.
     file_server.drop(20, file="二次.md", times=1)
     await client.upload_group_file(GROUP, MEMBER, "二次.md", _version(2))
     await client.wait_sent("「二次.md」已入库", timeout=20)
 
-    # Every link breaks off: the client's own copy, in base64 or as a path on this machine.
+    # If every link breaks off, the client's own copy is used, in base64 or as a path on this machine.
     client.actions.files.get_file_base64 = True
     file_server.drop(20, file="副本.md")
     await client.upload_group_file(GROUP, MEMBER, "副本.md", _version(3))
@@ -235,7 +235,7 @@ async def test_every_way_to_the_bytes(
     assert (client.actions.files.shared_directory / "路径.md").read_bytes() == _version(4), (
         "the client's copy is not moved"
     )
-    # A path outside of what the operator named is not read, though the size is right.
+    # A path outside the directories that the operator named is not read, although the size is right.
     client.actions.files.shared_directory = tmp_path / "elsewhere"
     client.actions.files.shared_directory.mkdir()
     file_server.drop(20, file="别处.md")
@@ -243,7 +243,7 @@ async def test_every_way_to_the_bytes(
     await _refused(client, "别处.md", "KNOWLEDGE__CLIENT_FILE_DIRS", "重新发")
     client.actions.files.shared_directory = None
 
-    # A client that does not answer costs a second, not the file. So does one whose base64 is too large or broken.
+    # A client that does not respond costs a second, but not the file. So does one whose base64 is too large or broken.
     client.faults.ignore("get_group_file_url")
     client.actions.files.get_file_base64 = True
     await client.upload_group_file(GROUP, MEMBER, "哑巴.md", _version(5))
@@ -283,7 +283,8 @@ async def test_slow_file_and_a_restart_of_both_sides(
     await client.upload_group_file(GROUP, MEMBER, "快.md", _version(1))
     assert "「快.md」已入库" in (await client.wait_sent(lambda sent: sent.group_id == GROUP)).text
 
-    # The bot is killed while it waits for the bytes; NapCat is restarted too and no longer knows the ids it gave out.
+    # The bot is killed while it waits for the bytes. NapCat is restarted too, and no longer knows the ids that it
+    # issued.
     file_server.hang(file="接着.md", times=1)
     await client.upload_group_file(GROUP, MEMBER, "接着.md", _version(2))
     await _until(lambda: bool(file_server.downloads("接着.md")), 10)
@@ -317,7 +318,7 @@ async def test_who_may_send_what_where(
     await client.upload_group_file(GROUP, SUPERUSER, "超级.md", _version(2))
     await client.wait_sent("「超级.md」已入库", timeout=20)
 
-    # Its own files, and those of another of its accounts, are none of its business.
+    # The bot ignores files of its own account and of its other accounts.
     other = await client_factory(bot, self_id=3889000002)
     client.world.add_member(GROUP, client.self_id, role="owner")
     client.world.add_member(GROUP, other.self_id, role="owner")
@@ -328,7 +329,7 @@ async def test_who_may_send_what_where(
     assert not file_server.downloads("另一个号.md")
     await other.close()
 
-    # A private file is its owner's; the group's rule does not bind him there.
+    # A private file belongs to its owner, and the rule of the group does not apply to it.
     await client.upload_private_file(MEMBER, "私人.md", "我的保险柜密码是 QZ-4711。".encode())
     receipt = await client.wait_sent("「私人.md」已入库", timeout=20)
     assert (receipt.group_id, receipt.user_id) == (None, MEMBER)
@@ -375,7 +376,7 @@ async def test_added_by_hand_and_loaded_from_the_server(
     documents.empty_file(folder / "空.txt")
     documents.scanned_pdf(folder / "扫描.pdf")
     (folder / "程序.exe").write_bytes(b"MZ")
-    # Another place's folder, and what a typed path would reach, are not touched.
+    # The folder of another place, and whatever a typed path would reach, are not touched.
     stranger = bot.data_directory / "import" / "group_778"
     stranger.mkdir()
     (stranger / "别群.md").write_bytes(_version(9))
@@ -403,7 +404,7 @@ def _bytes_file(path: Path, content: bytes) -> Path:
 
 
 def _notice(client: ObservedClient, name: str, *, size: int) -> dict[str, Any]:
-    """A group_upload notice for a file that exists already, with a size that may be false."""
+    """Return a group_upload notice for a file that already exists, with a size that may be wrong."""
     file = next(file for file in client.world.files if file.name == name)
     data = NAPCAT.upload_notice(file) | {"size": size}
     return {
@@ -418,7 +419,7 @@ def _notice(client: ObservedClient, name: str, *, size: int) -> dict[str, Any]:
 
 
 async def _refused(client: ObservedClient, name: str, *words: str) -> None:
-    """Wait for the one sentence about a refused file."""
+    """Wait for the one sentence about a refused file, and check it."""
     refusal = await client.wait_sent(lambda sent: name in sent.text and "正在入库" not in sent.text, timeout=30)
     assert refusal.text.startswith(f"「{name}」没有入库"), refusal.text
     assert all(word in refusal.text for word in words), refusal.text
@@ -433,12 +434,12 @@ async def _say(client: ObservedClient, user: int, text: str) -> str:
 
 
 async def _at_rest(bot: BotProcess) -> None:
-    """The outcome is told before the last record of the way there is removed."""
+    """Wait until the last record of uploads is removed, which happens after the outcome was reported."""
     await _until(lambda: not _rows(bot, "SELECT id FROM uploads UNION ALL SELECT id FROM retired"), 5)
 
 
 def _left(bot: BotProcess) -> dict[str, list[Any]]:
-    """Everything that a refused file could have left behind, by where."""
+    """Return everything that a refused file could have left behind, by place."""
     places: dict[str, list[Any]] = {
         table: _rows(bot, f"SELECT * FROM {table}")  # noqa: S608 - names of our own
         for table in ("documents", "uploads", "retired")

@@ -1,4 +1,4 @@
-"""What cannot be undone is done once, by who was asked, in time."""
+"""Tests that an irreversible act is performed once, only for the person who was asked, and only in time."""
 
 from plugins._confirmation import WAIT_S, Confirmations, Pending
 from services.roles import Action
@@ -8,7 +8,7 @@ ME = Session(777, 10002)
 
 
 class Clock:
-    """Time that moves when told."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -49,7 +49,7 @@ def test_an_answer_counts_once() -> None:
     confirmations.ask(ME, Action.KB_CLEAR, "要清空", _act)
     answers = [confirmations.answer(ME, "确认") for _ in range(10)]
     assert [_act_of(answer) for answer in answers] == [_act, *[""] * 9]
-    # The late words are still ours, and no question to the model.
+    # Late words still belong to the confirmation, and are not questions for the model.
     assert confirmations.concerns(ME)
     assert confirmations.answer(ME, "取消") == "刚才已经确认过了，来不及取消。"
     clock.now += WAIT_S + 1

@@ -1,4 +1,4 @@
-"""Host, Origin and token as browsers, proxies and strangers write them."""
+"""Tests of Host, Origin and token as browsers, proxies and strangers send them."""
 
 import pytest
 from starlette.datastructures import Headers

@@ -1,4 +1,4 @@
-"""A file that was asked for goes to who asked, and every other one does not."""
+"""Tests that an expected file goes to the function that expects it, and that no other file does."""
 
 from nonebot.adapters.onebot.v11 import Bot
 
@@ -10,11 +10,11 @@ ME = Session(777, 10002)
 
 
 async def take(bot: Bot, file: UploadedFile) -> None:
-    """Take nothing: only who is handed the file counts here."""
+    """Do nothing, because only the choice of the function matters here."""
 
 
 async def other(bot: Bot, file: UploadedFile) -> None:
-    """Another taker."""
+    """Do nothing. This is another function that takes files."""
 
 
 def test_the_same_person_in_the_same_place_once() -> None:

@@ -1,4 +1,4 @@
-"""One file, as each client tells of it, and which paths on this machine are read for it."""
+"""Tests of a file as each client describes it, and of the paths on this machine that may be read for it."""
 
 import os
 from pathlib import Path

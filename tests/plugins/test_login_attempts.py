@@ -1,4 +1,4 @@
-"""How often strangers and the owner may try the page's token, by a clock that the tests turn."""
+"""Tests of how often strangers and the owner may try the page's token, with a clock that the tests move."""
 
 import itertools
 
@@ -52,7 +52,7 @@ def test_many_addresses_share_a_limit_that_does_not_hold_for_the_owner() -> None
             tried += 1
             attempts.failed(address)
         clock.now += 0.004
-    # Two minutes.
+    # The attempts took two minutes.
     assert 60 <= tried <= 90
     assert attempts.wait_s(HOME) == attempts.wait_s("127.0.0.1") == attempts.wait_s("::1") == 0
     assert 0 < attempts.wait_s(ELSEWHERE) <= 60

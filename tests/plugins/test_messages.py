@@ -1,4 +1,4 @@
-"""Answers and outcomes as people read them."""
+"""Tests of answers and outcomes as people read them."""
 
 from plugins._messages import answer_text, arrival_text, ingest_text, passage_text, receipt_text
 from plugins._subcommands import split_subcommand

@@ -1,4 +1,4 @@
-"""What is sent, in which order and form, and what becomes of it when QQ or the account does not take it."""
+"""Tests of what is sent, in which order and form, and of what happens if QQ or the account does not accept it."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ GROUP, OTHER = Chat("1", 777), Chat("1", 778)
 
 
 class QQ:
-    """A connected account that keeps what it is told. `answer` gives the result of a call, or raises."""
+    """A connected account that records what it is sent. `answer` returns the result of a call, or raises."""
 
     def __init__(self) -> None:
         self.connected = True

@@ -1,4 +1,4 @@
-"""Work on the answer to a recalled message ends, and nothing else does."""
+"""Tests that a recall ends the work on the answer to the message, and nothing else."""
 
 import asyncio
 

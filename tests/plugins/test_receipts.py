@@ -1,4 +1,4 @@
-"""Files that come together get one receipt, a file alone its own at once."""
+"""Tests that files that arrive together get one receipt, and that a single file gets its own at once."""
 
 import asyncio
 from typing import Any
@@ -16,7 +16,7 @@ GROUP, OTHER = Chat("1", 777), Chat("1", 778)
 
 
 class QQ:
-    """A connected account that keeps what is said in it."""
+    """A connected account that records what is said through it."""
 
     def __init__(self) -> None:
         self.connected = True
@@ -86,7 +86,7 @@ async def test_what_is_done_while_a_receipt_waits_goes_into_the_next() -> None:
     qq.seconds = 0.1
     files = [asyncio.create_task(_file(receipts, "0.md", 0))]
     await asyncio.sleep(0.02)
-    # One after the other, each alone: without the wait each would get its own message.
+    # The files follow one after the other, each alone. Without the wait, each would get its own message.
     for number in range(1, 6):
         await asyncio.sleep(0.005)
         files.append(asyncio.create_task(_file(receipts, f"{number}.md", 0)))

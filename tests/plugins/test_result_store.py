@@ -1,4 +1,4 @@
-"""A result that nobody waits for any more harms nobody."""
+"""Tests that a result for which nobody waits any more does no harm."""
 
 import asyncio
 from contextlib import suppress
@@ -18,7 +18,7 @@ async def _called(store: SingleResultStore) -> tuple[str, asyncio.Task[dict[str,
 async def test_a_late_or_second_result_is_dropped() -> None:
     store = SingleResultStore()
     echo, call = await _called(store)
-    # The cancelled task has not run yet: its future is done and still in the store.
+    # The cancelled task has not run yet, so its future is done and still in the store.
     call.cancel()
     store.add_result({"echo": echo})
     with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""What the person who asks why gets to read: one question explained, and a whole test set."""
+"""Tests of what a person who asks why can read: one explained question, and a whole test set."""
 
 import csv
 import io
@@ -64,7 +64,7 @@ def test_an_answered_question() -> None:
         (retrieval(candidate(score=None, verdict=Verdict.NOT_RERANKED)), "不会回答：最接近的一段没进重排"),
         (retrieval(), "不会回答：没有一段资料和它沾边"),
         (Retrieval(RetrievalStatus.NO_RECALL), "不会回答：知识库是空的"),
-        # A passage over the score that is not like the question does not hide the one that passed.
+        # A passage above the score threshold, but below the similarity threshold, does not hide the one that passed.
         (
             retrieval(candidate(score=0.9, verdict=Verdict.BELOW_SIMILARITY), candidate("乙", score=0.6)),
             "会回答：1 段资料过关，最高得分 0.60，不低于门槛 0.50",

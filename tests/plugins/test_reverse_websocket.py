@@ -1,4 +1,4 @@
-"""Which frames of a client become events."""
+"""Tests of which frames of a client become events."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The queue of an account: order, pace and fairness, by a clock that moves when told."""
+"""Tests of the order, pace and fairness of an account's queue, with a clock that the tests move."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,14 +10,14 @@ from plugins._turns import AGED_S, MINUTE_S, Priority, Turn, Turns
 
 ANSWER, NOTICE = Priority.ANSWER, Priority.NOTICE
 Asked = tuple[str, Priority, float]
-# A chat, a class and the second in which the message is queued.
+# A chat, a priority, and the second in which the message is queued.
 MESSAGES = st.lists(
     st.tuples(st.sampled_from("甲乙丙"), st.sampled_from(Priority), st.integers(0, 90).map(float)), max_size=40
 )
 
 
 def _run(asked: Sequence[Asked], per_minute: int, interval_s: float = 1.5) -> list[tuple[float, Turn]]:
-    """What is sent when, with calls that take no time."""
+    """Return what is sent at which time if calls take no time."""
     turns = Turns(per_minute)
     coming = sorted((Turn(lane, priority, at, interval_s) for lane, priority, at in asked), key=lambda t: t.asked_at)
     sent: list[tuple[float, Turn]] = []
@@ -44,7 +44,7 @@ def _order(asked: Sequence[Asked], per_minute: int = 0) -> list[tuple[str, str]]
 
 def test_answers_of_every_chat_go_before_notices() -> None:
     asked = [("甲", NOTICE, 0.0), ("甲", NOTICE, 0.0), ("甲", ANSWER, 0.0), ("乙", ANSWER, 0.0)]
-    # The fourth and later messages have to wait for the account's minute.
+    # The third and later messages have to wait for the account's minute.
     assert _order(asked, per_minute=2)[:2] == [("甲", "ANSWER"), ("乙", "ANSWER")]
 
 
@@ -74,7 +74,7 @@ def test_notices_do_not_starve(per_minute: int) -> None:
     sent = _run([*flood, ("丁", NOTICE, 0.0)], per_minute)
     place = next(number for number, (_, turn) in enumerate(sent) if turn.priority is NOTICE)
     at, _ = sent[place]
-    # It ages, waits for three answers and for the account's minute.
+    # The notice ages, then waits for three answers and for the account's minute.
     assert at <= AGED_S + 4 * MINUTE_S
     assert place <= AGED_S + per_minute + 4
 

@@ -1,4 +1,4 @@
-"""Messages and reactions of every client as the proactive mode reads them, and its status as people read it."""
+"""Tests of messages and reactions of every client as the proactive mode reads them, and of its status text."""
 
 import time
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ AT = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
 
 def read(message: Message, *, reply_of: int | None = None, to_me: bool = False) -> GroupMessage:
-    """A message as it stands after the adapter: a reply that could be looked up is taken out of `message`."""
+    """Return a message as the adapter leaves it. A reply that could be looked up is taken out of `message`."""
     data: dict[str, Any] = {
         "time": int(time.time()),
         "self_id": int(BOT),
@@ -102,7 +102,7 @@ def test_pictures_cannot_be_read() -> None:
 
 
 def notice(**data: Any) -> NoticeEvent:
-    """An event as the adapter makes it."""
+    """Return an event as the adapter creates it."""
     event = Adapter.json_to_event({"time": 1, "self_id": int(BOT), "post_type": "notice", "group_id": 777} | data)
     assert isinstance(event, NoticeEvent)
     return event
