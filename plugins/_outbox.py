@@ -368,7 +368,8 @@ def split_text(text: str, limit: int) -> Sequence[str]:
     rest = text
     while len(rest) > limit:
         window = rest[:limit]
-        cut = max(window.rfind("\n\n") + 2, 2)
+        paragraph = window.rfind("\n\n")
+        cut = paragraph + 2 if paragraph >= 0 else 0
         if cut < limit // 2:
             cut = max(window.rfind("\n") + 1, *(match.end() for match in re.finditer(r"[。！？!?；;]", window)), 0)
         if cut < limit // 4:

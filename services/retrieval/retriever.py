@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from services.embeddings.models import EmbeddingModel
 from services.errors import EmbeddingError, RerankError, SearchIndexError, ServiceError
 from services.index.models import IndexGap, SearchIndex, SearchRequest, SearchResult
-from services.records.documents import DocumentRecords, VisibleChunks
+from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedback, GateFeedbackRecords
 from services.records.tables import DocumentRecord
 from services.retrieval.calibration import calibrated
@@ -157,7 +157,7 @@ class Retriever:
 
     # -- the stages ---------------------------------------------------------------------------------------------------
 
-    async def _recall(self, collection: str, query: Query, times: StageTimes) -> _Recall:
+    async def _recall(self, collection: str, query: Query, times: StageTimes, *, repeat: bool = True) -> _Recall:
         (vector, warning), hidden, feedback, expected = await asyncio.gather(
             self._embed(query.text, times),
             self._records.hidden_builds(collection),
@@ -182,21 +182,25 @@ class Retriever:
                 log.warning("searching %s by words alone: %s", collection, error)
                 result = await self._index.search(replace(request, vector=None))
                 vector, warning = None, f"{_NO_VECTORS}{_BY_WORDS}"
-        if gap := await self._gap(collection, result, expected, with_vectors=vector is not None):
-            if not gap.searchable:
-                raise SearchIndexError(gap.notice)
-            warning += gap.notice
         # The specification's source_scope_valid: a candidate that does not belong to a visible build of this collection
         # is ignored, whatever the index says about it.
         documents = await self._records.visible(collection, {hit.chunk.build_id for hit in result.hits})
         hits = tuple(hit for hit in result.hits if hit.chunk.build_id in documents)
+        # A search by vectors finds something wherever a chunk is visible. If it does not, the index has lost the
+        # visible build, or another build became visible during the search.
+        by_vectors = vector is not None and expected.vectors > 0
+        unseen = by_vectors and not hits
+        lost = result.chunk_count < expected.chunks or unseen or (by_vectors and result.topic is None)
+        if gap := await self._gap(collection, lost=lost):
+            if not gap.searchable:
+                raise SearchIndexError(gap.notice)
+            warning += gap.notice
+        elif unseen and repeat:
+            return await self._recall(collection, query, times, repeat=False)
         return _Recall(replace(result, hits=hits), documents, set(hidden), vector, feedback, warning)
 
-    async def _gap(
-        self, collection: str, result: SearchResult, expected: VisibleChunks, *, with_vectors: bool
-    ) -> IndexGap | None:
+    async def _gap(self, collection: str, *, lost: bool) -> IndexGap | None:
         """What the index has lost of a collection: looked for at its first search, and when a search shows it."""
-        lost = result.chunk_count < expected.chunks or (with_vectors and expected.vectors > 0 and result.topic is None)
         if collection in self._whole and not lost:
             return None
         try:

@@ -238,9 +238,10 @@ async def test_every_way_to_the_bytes(
     # A path outside the directories that the operator named is not read, although the size is right.
     client.actions.files.shared_directory = tmp_path / "elsewhere"
     client.actions.files.shared_directory.mkdir()
-    file_server.drop(20, file="别处.md")
+    client.faults.answer("get_group_file_url", {})
     await client.upload_group_file(GROUP, MEMBER, "别处.md", _version(7))
     await _refused(client, "别处.md", "KNOWLEDGE__CLIENT_FILE_DIRS", "重新发")
+    client.faults.restore()
     client.actions.files.shared_directory = None
 
     # A client that does not respond costs a second, but not the file. So does one whose base64 is too large or broken.

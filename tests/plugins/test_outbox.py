@@ -59,6 +59,7 @@ def test_pieces_are_the_text(text: str, limit: int) -> None:
 def test_paragraphs_before_lines_before_sentences() -> None:
     assert split_text("甲甲甲甲\n\n乙乙。乙", 8) == ["甲甲甲甲\n\n", "乙乙。乙"]
     assert split_text("甲甲。甲甲\n乙乙乙", 7) == ["甲甲。甲甲\n", "乙乙乙"]
+    assert split_text("一二三。四五六。", 5) == ["一二三。", "四五六。"]
     assert split_text("甲甲甲。乙乙乙乙", 7) == ["甲甲甲。", "乙乙乙乙"]
 
 

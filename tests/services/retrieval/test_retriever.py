@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -42,6 +42,35 @@ async def test_the_right_passage_comes_first_with_its_place(library: Library) ->
     assert found.nearest[0] == "差旅制度.pdf"
     (lunch, *_) = (await ask(library, "食堂周末供应午餐吗")).references
     assert (lunch.page, lunch.place) == (None, "食堂通知.txt · 时间")
+
+
+class InterruptedIndex(MemoryIndex):
+    """An index whose first search takes so long that something else happens meanwhile."""
+
+    def __init__(self, index: MemoryIndex, meanwhile: Callable[[], Awaitable[object]]) -> None:
+        super().__init__()
+        self.__dict__.update(index.__dict__)
+        self._meanwhile = [meanwhile]
+
+    async def search(self, request: SearchRequest) -> SearchResult:
+        result = await super().search(request)
+        if self._meanwhile:
+            await self._meanwhile.pop()()
+        return result
+
+
+async def test_a_version_that_becomes_visible_during_the_search_is_found(library: Library) -> None:
+    await library.add(GROUP, "差旅制度.pdf", ["住宿标准为每晚二百元，超出部分自理。"])
+    newer = await library.add(GROUP, "差旅制度.pdf", TRAVEL, visible=False)
+    build = library.build_id(GROUP, "差旅制度.pdf", TRAVEL)[-64:]
+
+    async def publish() -> None:
+        await library.records.publish(GROUP, newer.id, build, library.model.fingerprint, len(TRAVEL))
+
+    retriever = library.retriever_with(index=InterruptedIndex(library.index, publish))
+    found = await retriever.retrieve(GROUP, Question("住宿标准是每晚多少元"))
+    assert found.status is RetrievalStatus.USABLE
+    assert "三百五十元" in found.references[0].text
 
 
 async def test_nothing_and_nothing_near(library: Library) -> None:
