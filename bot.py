@@ -92,6 +92,7 @@ def _load(settings: "Settings") -> None:
     from services.errors import SettingsError
 
     _hide_from_nonebot(type(settings))
+    _set_up_log(settings)
     # NoneBot reads the name of its environment from `.env` before it asks which file to read.
     model_config(Env)["env_file"] = None
     nonebot.init(
@@ -109,7 +110,6 @@ def _load(settings: "Settings") -> None:
         command_start={*settings.command_start, *(("／",) if "/" in settings.command_start else ())},
         qunzhi=settings,
     )
-    _keep_messages_out_of_the_log(settings.log_level)
     for name in ("services", "plugins", "simulator"):
         ours = logging.getLogger(name)
         ours.addHandler(LoguruHandler())
@@ -139,16 +139,28 @@ def _hide_from_nonebot(settings: "type[Settings]") -> None:
         del os.environ[variable]
 
 
-def _keep_messages_out_of_the_log(level: str) -> None:
-    """Keep messages out of the log except at DEBUG. NoneBot would log every message of every group in full."""
+def _set_up_log(settings: "Settings") -> None:
+    """Keep secrets out of the log, and messages except at DEBUG.
+
+    NoneBot would log every message of every group in full and, at DEBUG, its whole configuration. Secrets may also
+    stand in an address that a client asks for, or in what a service answers.
+    """
     from nonebot.log import default_filter, default_format, logger, logger_id
+
+    level, secrets = settings.log_level, sorted(settings.secrets, key=len, reverse=True)
 
     def is_wanted(record: "Record") -> bool:
         is_message = record["name"] == "nonebot" and " | [message" in record["message"]
         return default_filter(record) and (level == "DEBUG" or not is_message)
 
+    def write(line: str) -> None:
+        for secret in secrets:
+            line = line.replace(secret, "***")
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
     logger.remove(logger_id)
-    logger.add(sys.stdout, level=0, diagnose=False, filter=is_wanted, format=default_format)
+    logger.add(write, level=0, diagnose=False, filter=is_wanted, format=default_format, colorize=sys.stdout.isatty())
 
 
 if __name__ == "__main__":

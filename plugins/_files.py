@@ -212,7 +212,7 @@ def _readable_path(path: Path, directories: Sequence[str]) -> Path | None:
 
     A path that contains `..` is refused, wherever it leads. The file need not exist.
     """
-    if not path.is_absolute() or ".." in path.parts:
+    if not path.is_absolute() or ".." in path.parts or "\0" in str(path):
         return None
     resolved = path.resolve()
     return resolved if any(resolved.is_relative_to(Path(directory).resolve()) for directory in directories) else None

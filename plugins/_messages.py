@@ -66,7 +66,7 @@ def ingest_text(result: IngestResult) -> str:
         case IngestStatus.REJECTED:
             return f"{name}没有入库：{result.reason}"
         case IngestStatus.DEFERRED if not result.document_id:
-            return f"{name}还没入库：{result.reason}我会自动再试，不用重发。"
+            return f"{name}还没入库：{result.reason}我会自动再试。"
         case IngestStatus.DEFERRED:
             return f"{name}已收下，但还没入库：{result.reason}恢复后会自动继续。"
         case IngestStatus.REMOVED:

@@ -94,8 +94,9 @@ def _connected_account(self_id: str) -> Account | None:
 class Outbox:
     """Sends messages one at a time in each chat. Messages that exceed the pace wait, and none is dropped because of it.
 
-    Answers go before notices, both in a chat and within the account's limit per minute. Messages of the same priority
-    keep their order. A message that quotes a recalled message is not sent.
+    Answers go before notices, both in a chat and within the account's limit per minute. Among answers, those to the
+    people who received the fewest within the last minute go first; messages to one person keep their order. A message
+    that quotes a recalled message is not sent.
     """
 
     def __init__(
@@ -124,13 +125,20 @@ class Outbox:
             self._serve(self_id)
 
     async def send(
-        self, chat: Chat, text: str, reply_to: int | None = None, priority: Priority = Priority.ANSWER
+        self,
+        chat: Chat,
+        text: str,
+        reply_to: int | None = None,
+        priority: Priority = Priority.ANSWER,
+        *,
+        asker: int | None = None,
     ) -> Delivery:
         """Send `text` to `chat`, quoting the message `reply_to`. Return when it was sent or is given up.
 
-        If the account is not connected, the message waits for up to ten minutes.
+        `asker` is the QQ number of the person whom an answer is for. If the account is not connected, the message waits
+        for up to ten minutes.
         """
-        async with self._outgoing(chat, reply_to, priority) as message:
+        async with self._outgoing(chat, reply_to, priority, asker) as message:
             try:
                 return await self._in_best_form(message, text)
             except _NotSent as not_sent:
@@ -252,9 +260,11 @@ class Outbox:
     # -- the queue ----------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _outgoing(self, chat: Chat, reply_to: int | None, priority: Priority) -> AsyncGenerator[_Outgoing]:
+    async def _outgoing(
+        self, chat: Chat, reply_to: int | None, priority: Priority, asker: int | None = None
+    ) -> AsyncGenerator[_Outgoing]:
         now = asyncio.get_running_loop().time()
-        turn = Turn(chat, priority, now, self._pace.group_interval_s if chat.is_group else 0.0)
+        turn = Turn(chat, priority, now, self._pace.group_interval_s if chat.is_group else 0.0, asker)
         message = _Outgoing(chat, reply_to, turn)
         queue = self._queues.setdefault(chat.self_id, _Queue(Turns(self._pace.per_minute)))
         queue.messages[turn] = message

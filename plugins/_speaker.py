@@ -72,7 +72,7 @@ class Speaker:
 
     async def reply(self, text: str) -> None:
         """Reply to the message, quoting it."""
-        await outbox.send(self.chat, text, self.message_id)
+        await outbox.send(self.chat, text, self.message_id, asker=self.session.user_id)
 
 
 def shares_knowledge() -> bool:

@@ -1,4 +1,4 @@
-"""The order of an account's messages: answers before notices, one at a time in a chat, within the account's pace."""
+"""The order of an account's messages: answers before notices, people by turns, within the account's pace."""
 
 from collections import deque
 from collections.abc import Hashable, Iterator
@@ -10,6 +10,9 @@ MINUTE_S = 60.0
 # messages a minute, a question waits for at most one additional message because of this.
 AGED_S = 30.0
 _ANSWERS_BEFORE_AGED = 3
+# A quarter of a minute's messages is kept for people who were not answered within it, so that a first question does not
+# wait for the minute to pass, even if many people flood.
+_KEPT_SHARE = 4
 
 
 class Priority(IntEnum):
@@ -23,14 +26,16 @@ class Priority(IntEnum):
 class Turn:
     """A message in the queue of its account.
 
-    `asked_at` is in seconds of the queue's clock. `interval_s` is how long its lane rests after each call. A message
-    that takes several calls queues for each of them and keeps its lane in between.
+    `asker` is the person whom it answers, None for a notice. `asked_at` is in seconds of the queue's clock.
+    `interval_s` is how long its lane rests after each call. A message that takes several calls queues for each of them
+    and keeps its lane in between.
     """
 
     lane: Hashable
     priority: Priority
     asked_at: float
     interval_s: float = 0.0
+    asker: Hashable = None
 
 
 @dataclass(slots=True)
@@ -51,7 +56,7 @@ class Turns:
     per_minute: int
     _waiting: list[Turn] = field(default_factory=list[Turn])
     _lanes: dict[Hashable, _Lane] = field(default_factory=dict[Hashable, _Lane])
-    _sent: deque[float] = field(default_factory=deque[float])
+    _sent: deque[tuple[float, Hashable]] = field(default_factory=deque[tuple[float, Hashable]])
     _answers_in_a_row: int = 0
 
     def __len__(self) -> int:
@@ -94,9 +99,7 @@ class Turns:
         Return None if all messages have to wait.
         """
         self._forget(now)
-        if self.per_minute and len(self._sent) >= self.per_minute:
-            return None
-        ready = [turn for turn in self._waiting if self._ready_at(turn) <= now]
+        ready = [turn for turn in self._waiting if self._ready_at(turn) <= now and self._has_room(turn)]
         if not ready:
             return None
         turn = self._most_urgent(ready, now)
@@ -107,24 +110,36 @@ class Turns:
         self._waiting.remove(turn)
         lane = self._lanes.setdefault(turn.lane, _Lane())
         lane.holder, lane.free_at = turn, now + turn.interval_s
-        if self.per_minute:
-            self._sent.append(now)
+        self._sent.append((now, turn.asker))
         return turn
 
     def next_at(self, now: float) -> float | None:
         """Return when the next message may go if nothing else happens until then, or None if that is unknown."""
-        times = [at for turn in self._waiting if (at := self._ready_at(turn)) != float("inf")]
-        if not times:
-            return None
-        full = bool(self.per_minute) and len(self._sent) >= self.per_minute
-        return max(now, min(times), self._sent[0] + MINUTE_S if full else 0.0)
+        times = [
+            at if self._has_room(turn) else max(at, self._sent[0][0] + MINUTE_S)
+            for turn in self._waiting
+            if (at := self._ready_at(turn)) != float("inf")
+        ]
+        return max(now, min(times)) if times else None
 
     def _most_urgent(self, ready: list[Turn], now: float) -> Turn:
         # The list is in the order in which messages were queued, and `min` returns the first of equal elements.
         aged = [turn for turn in ready if turn.priority is Priority.NOTICE and now - turn.asked_at >= AGED_S]
         if aged and self._answers_in_a_row >= _ANSWERS_BEFORE_AGED:
             return aged[0]
-        return min(ready, key=lambda turn: (not self._holds_lane(turn), turn.priority))
+        return min(ready, key=lambda turn: (not self._holds_lane(turn), turn.priority, self._answers_to(turn)))
+
+    def _answers_to(self, turn: Turn) -> int:
+        """Return how many messages of the last minute answered the same person."""
+        return 0 if turn.asker is None else sum(asker == turn.asker for _, asker in self._sent)
+
+    def _has_room(self, turn: Turn) -> bool:
+        """Return whether the minute has room for a message. A message that has begun may use what is kept."""
+        if not self.per_minute:
+            return True
+        is_first = turn.asker is not None and not self._answers_to(turn)
+        kept = 0 if is_first or self._holds_lane(turn) else self.per_minute // _KEPT_SHARE
+        return len(self._sent) < self.per_minute - kept
 
     def _ready_at(self, turn: Turn) -> float:
         lane = self._lanes.get(turn.lane)
@@ -137,7 +152,7 @@ class Turns:
         return lane is not None and lane.holder is turn
 
     def _forget(self, now: float) -> None:
-        while self._sent and self._sent[0] <= now - MINUTE_S:
+        while self._sent and self._sent[0][0] <= now - MINUTE_S:
             self._sent.popleft()
         for key in [key for key, lane in self._lanes.items() if lane.holder is None and lane.free_at <= now]:
             del self._lanes[key]

@@ -84,6 +84,7 @@ async def _answer(
         async with working(show):
             answer = await recalls.unless_recalled(speaker.chat, speaker.message_id, answered())
         if answer is None:
+            await answering.withdraw(speaker.session_id, speaker.session.user_id, question)
             return
         await speaker.reply(answer_text(answer, reading_count(speaker, asked.collection)))
     answering.tidy(speaker.session_id)

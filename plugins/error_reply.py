@@ -21,7 +21,7 @@ async def tell(bot: Bot, event: MessageEvent, exception: Exception | None) -> No
         return
     if isinstance(exception, ServiceError):
         logger.warning(f"told the user: {exception}")
-        await outbox.send(chat_of(bot, event), exception.user_message, event.message_id)
+        await outbox.send(chat_of(bot, event), exception.user_message, event.message_id, asker=event.user_id)
         return
     number = secrets.token_hex(3)
     logger.opt(exception=exception).error(f"failure {number}")
@@ -29,4 +29,5 @@ async def tell(bot: Bot, event: MessageEvent, exception: Exception | None) -> No
         chat_of(bot, event),
         f"出错了，这条没处理成，请稍后再试；一直这样就把编号 {number} 告诉管理员。",
         event.message_id,
+        asker=event.user_id,
     )

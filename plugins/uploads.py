@@ -18,7 +18,7 @@ from plugins._files import UploadedFile, fetch
 from plugins._outbox import Delivery
 from plugins._speaker import chat_of, member_role, shares_knowledge
 from plugins._turns import Priority
-from services.errors import DocumentRejected, DownloadFailed
+from services.errors import DocumentRejected, DownloadFailed, ServiceError
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.service import KnowledgeService
 from services.records.tables import UploadRecord
@@ -215,6 +215,7 @@ async def _take(arrival: _Arrival, knowledge: KnowledgeService) -> None:
 async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResult | None:
     """Return the outcome of a file after as many attempts as it takes, or None if it has to wait for its account."""
     name, number = arrival.file.name, secrets.token_hex(3)
+    reason = f"机器人这边出了问题（编号 {number}）。"
     failures = 0
     while True:
         bot = get_bots().get(arrival.self_id)
@@ -226,14 +227,17 @@ async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResu
                 continue
             except Exception as error:  # noqa: BLE001 - every failure is reported and retried, so that no file is lost
                 logger.opt(exception=error).error(f"failure {number}: {name!r} could not be taken in")
+                if isinstance(error, ServiceError):
+                    reason = f"{error.user_message}（编号 {number}）"
         elif arrival.upload is not None:
             return None
         if failures == len(_RETRY_AFTER_S):
-            reason = f"试了多次都没成功，请稍后重新发一次；一直这样就把编号 {number} 告诉管理员。"
-            return IngestResult(IngestStatus.REJECTED, name, reason=reason)
+            gave_up = f"试了多次都没成功，请稍后重新发一次；一直这样就把编号 {number} 告诉管理员。"
+            return IngestResult(IngestStatus.REJECTED, name, reason=gave_up)
         pause = asyncio.sleep(_RETRY_AFTER_S[failures])
         if failures == 0:
-            reason = f"机器人这边出了问题（编号 {number}）。"
+            if arrival.upload is None:
+                reason += "还没能记下来，机器人重启的话要重新发。"
             told = receipts.tell(arrival.chat, IngestResult(IngestStatus.DEFERRED, name, reason=reason))
             await asyncio.gather(told, pause)
         else:

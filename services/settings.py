@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 from dotenv.parser import parse_stream
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
@@ -43,6 +44,10 @@ def _items(value: Any) -> Any:
         except (ValueError, TypeError) as error:
             raise ValueError("not a list") from error
     return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
 
 
 Items = Annotated[tuple[str, ...], BeforeValidator(_items)]
@@ -123,9 +128,11 @@ class KnowledgeSettings(Section):
     def _overlap_fits(self) -> "KnowledgeSettings":
         if self.chunk_overlap_chars * 2 > self.chunk_chars:
             raise ValueError("KNOWLEDGE__CHUNK_OVERLAP_CHARS 不能超过 KNOWLEDGE__CHUNK_CHARS 的一半")
-        relative = [item for item in self.client_file_dirs if not Path(item).is_absolute()]
-        if relative:
-            raise ValueError(f"KNOWLEDGE__CLIENT_FILE_DIRS 要填完整路径，不能是 {'、'.join(relative)}")
+        wrong = [item for item in self.client_file_dirs if not _is_directory_path(Path(item))]
+        if wrong:
+            raise ValueError(
+                f"KNOWLEDGE__CLIENT_FILE_DIRS 要填目录的完整路径，不能是相对路径、带 .. 或整个盘：{'、'.join(wrong)}"
+            )
         unknown = sorted(set(self.file_types) - set(FILE_TYPES))
         if unknown or not self.file_types:
             raise ValueError(
@@ -251,7 +258,9 @@ class Settings(Section):
     superusers: Items = Field((), description="机器人管理员的 QQ 号，逗号分隔")
     nickname: Items = Field(("群知",), description="喊这些名字也会回答，逗号分隔")
     command_start: Items = Field(("/", "／"), description="命令前缀，逗号分隔")
-    log_level: Literal["DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR"] = Field("INFO", description="日志级别")
+    log_level: Annotated[Literal["DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR"], BeforeValidator(_upper)] = Field(
+        "INFO", description="日志级别"
+    )
     api_timeout: float = Field(30, ge=1, le=300, description="等 QQ 客户端回应最多几秒")
 
     data_dir: Path = Field(Path("data"), description="数据目录")
@@ -287,6 +296,20 @@ class Settings(Section):
         return _is_loopback(self.host) if self.sandbox.enabled is None else self.sandbox.enabled
 
     @property
+    def secrets(self) -> frozenset[str]:
+        """Everything that must not be written down: tokens, keys, and what addresses of services carry of them."""
+        found = {
+            value.get_secret_value()
+            for section in (self, self.llm, self.embedding, self.rerank, self.sandbox)
+            for value in vars(section).values()
+            if isinstance(value, SecretStr)
+        }
+        for address in (self.llm.base_url, self.embedding.base_url, self.rerank.base_url):
+            parts = urlsplit(address)
+            found |= {parts.password or "", *(value for _, value in parse_qsl(parts.query))}
+        return frozenset(secret for secret in found if len(secret) >= _LEAST_SECRET_CHARS)
+
+    @property
     def local_address(self) -> str:
         """The `host:port` at which programs on this machine reach the bot."""
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not listened on
@@ -305,6 +328,14 @@ def _check_token(name: str, secret: SecretStr, host: str, *, in_header: bool) ->
         raise ValueError(f"{name} 只能用英文字母、数字和符号，QQ 客户端发不出别的字符")
     if len(token) < _MIN_PUBLIC_TOKEN_CHARS and not _is_loopback(host):
         raise ValueError(f"HOST 不是本机地址，{name} 至少要 {_MIN_PUBLIC_TOKEN_CHARS} 个字符，否则很容易被猜到")
+
+
+def _is_directory_path(path: Path) -> bool:
+    return path.is_absolute() and ".." not in path.parts and path != Path(path.anchor)
+
+
+# Shorter ones are words, and would make the log unreadable.
+_LEAST_SECRET_CHARS = 5
 
 
 def _is_loopback(host: str) -> bool:

@@ -106,6 +106,10 @@ class QuestionAnswering:
         )
         return CitedPassage(SourceStatus.GONE if reference is None else SourceStatus.FOUND, reference)
 
+    async def withdraw(self, session_id: str, user_id: int, question: Question) -> None:
+        """Forget a question that its author recalled before it was answered."""
+        await self._memory.withdraw(session_id, user_id, question.shown)
+
     def tidy(self, session_id: str) -> None:
         """Schedule what can wait until the reply is sent: summarising a long history."""
         self._memory.tidy(session_id)

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 # The maximum number of simultaneous calls of one group; the client of the model has 1,000 connections for all groups
 # together. With 60 questions a minute and answers that take eight seconds, as slow services do, no call has to wait.
 CALLS_AT_ONCE = 8
+# What services add to a prompt for its frame, and the largest LLM__MAX_TOKENS.
+_FRAMING_TOKENS = 1_000
+_MOST_COMPLETION_TOKENS = 131_072
 _SPENT = "今天这里的模型用量用完了，明天再试。"
 _NOTICE = "今天这里的模型用量用完了，先只摘录资料原文，明天恢复。"
 
@@ -138,7 +141,9 @@ def _tokens(call: ModelCall, *, given_up: bool) -> tuple[int, int, bool]:
         return (estimated_tokens(call.prompt_text), 0, True) if given_up else (0, 0, True)
     usage = reply.usage_metadata
     if usage is not None:
-        return usage["input_tokens"], usage["output_tokens"], False
+        # No token is shorter than a byte: a service that counts wrongly cannot use up a group's day with one call.
+        most_prompt = len(call.prompt_text.encode("utf-8", "surrogatepass")) + _FRAMING_TOKENS
+        return min(usage["input_tokens"], most_prompt), min(usage["output_tokens"], _MOST_COMPLETION_TOKENS), False
     return estimated_tokens(call.prompt_text), estimated_tokens(reply.text), True
 
 

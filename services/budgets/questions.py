@@ -1,8 +1,8 @@
 """Limits on the questions of one member and one group, and the sentence for a refusal.
 
-The questions of a member's last minute and those that wait count in each chat separately, those of a member's day over
-all chats, those of a group's day over all its members. Times of the last minute are seconds of a monotonic clock; days
-are calendar days in Shanghai.
+The questions of a member's last minute and of their day count over all chats, because all chats share the account's
+pace; those that wait count in each chat separately, those of a group's day over all its members. Times of the
+last minute are seconds of a monotonic clock; days are calendar days in Shanghai.
 """
 
 import math
@@ -44,28 +44,45 @@ class Admission:
 
 
 @dataclass(slots=True)
-class _Member:
-    """One member in one chat: their questions of the last minute, their unanswered questions, and what they were told.
-
-    While `waits` is true or until `silent_until`, the last reply still applies and no further one is sent.
-    """
+class _Minute:
+    """What one person asked within the last minute in any chat. Until `silent_until` the last refusal still holds."""
 
     asked: deque[float] = field(default_factory=deque[float])
-    pending: list[str] = field(default_factory=list[str])
-    told: dict[Refusal, float] = field(default_factory=dict[Refusal, float])
-    waits: bool = False
+    told_at: float = -math.inf
     silent_until: float = -math.inf
 
     def forget_before(self, moment: float) -> None:
         """Drop everything older than `moment`."""
         while self.asked and self.asked[0] <= moment:
             self.asked.popleft()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is left that could affect a decision about the next question."""
+        return not self.asked
+
+
+@dataclass(slots=True)
+class _Member:
+    """One member in one chat: the questions that are not answered yet, and which refusals they were told when.
+
+    `minute` is shared by all chats of the person. While `waits`, the last refusal still holds and no further sentence
+    is sent.
+    """
+
+    minute: _Minute
+    pending: list[str] = field(default_factory=list[str])
+    told: dict[Refusal, float] = field(default_factory=dict[Refusal, float])
+    waits: bool = False
+
+    def forget_before(self, moment: float) -> None:
+        """Drop everything older than `moment`."""
         self.told = {kind: at for kind, at in self.told.items() if at > moment}
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is left that affects the decision about their next question."""
-        return not (self.asked or self.pending or self.told)
+        """Whether nothing is left that could affect a decision about the next question."""
+        return not (self.pending or self.told)
 
 
 @dataclass(slots=True)
@@ -100,6 +117,7 @@ class QuestionBudget:
         self._clock = clock
         self._today = day
         self._members: dict[Session, _Member] = {}
+        self._minutes: dict[int, _Minute] = {}
         self._day = _Day(day())
         self._swept_at = clock()
 
@@ -117,8 +135,8 @@ class QuestionBudget:
 
     @property
     def remembered(self) -> int:
-        """The number of members about whom anything is kept for the current minute."""
-        return len(self._members)
+        """The number of members and people about whom anything is kept for the current minute."""
+        return max(len(self._members), len(self._minutes))
 
     @contextmanager
     def asking(self, session: Session, text: str) -> Generator[Admission]:
@@ -155,7 +173,7 @@ class QuestionBudget:
         member = self._member(session)
         if admission := self._refused_for_minute(member):
             return admission
-        member.asked.append(self._clock())
+        member.minute.asked.append(self._clock())
         return Admission()
 
     def has_room_for_unasked(self, group_id: int) -> bool:
@@ -182,7 +200,7 @@ class QuestionBudget:
             refused = refused or self._refused_for_waiting(member, key) or self._refused_for_minute(member)
             if refused is not None:
                 return refused
-            member.asked.append(self._clock())
+            member.minute.asked.append(self._clock())
         day.members[session.user_id] += 1
         if session.group_id is not None:
             day.groups[session.group_id] += 1
@@ -220,19 +238,18 @@ class QuestionBudget:
         return refused
 
     def _refused_for_minute(self, member: _Member) -> Admission | None:
-        limit = self._settings.member_questions_per_minute
-        if not limit or len(member.asked) < limit:
+        limit, minute, present = self._settings.member_questions_per_minute, member.minute, self._clock()
+        if not limit or len(minute.asked) < limit:
             return None
-        free_at = member.asked[-limit] + MINUTE_S
-        seconds = math.ceil(free_at - self._clock())
-        sentence = self._said_once(member, Refusal.MINUTE, f"一分钟内问得太多了，过 {seconds} 秒再问我。")
-        if sentence:
-            member.silent_until = free_at
-        return Admission(Refusal.MINUTE, sentence)
+        if member.waits or present < minute.silent_until or present - minute.told_at < MINUTE_S:
+            return Admission(Refusal.MINUTE)
+        minute.told_at, minute.silent_until = present, minute.asked[-limit] + MINUTE_S
+        seconds = math.ceil(minute.silent_until - present)
+        return Admission(Refusal.MINUTE, f"一分钟内问得太多了，过 {seconds} 秒再问我。")
 
     def _said_once(self, member: _Member, refusal: Refusal, sentence: str) -> str:
         present = self._clock()
-        if member.waits or present < member.silent_until or refusal in member.told:
+        if member.waits or present < member.minute.silent_until or refusal in member.told:
             return ""
         member.told[refusal] = present
         return sentence
@@ -241,11 +258,15 @@ class QuestionBudget:
         present = self._clock()
         if present - self._swept_at >= MINUTE_S:
             self._swept_at = present
-            for member in self._members.values():
-                member.forget_before(present - MINUTE_S)
+            for kept in (*self._members.values(), *self._minutes.values()):
+                kept.forget_before(present - MINUTE_S)
             self._members = {key: member for key, member in self._members.items() if not member.is_idle}
-        member = self._members.setdefault(session, _Member())
+            self._minutes = {key: minute for key, minute in self._minutes.items() if not minute.is_idle}
+        minute = self._minutes.setdefault(session.user_id, _Minute())
+        member = self._members.setdefault(session, _Member(minute))
+        member.minute = minute
         member.forget_before(present - MINUTE_S)
+        minute.forget_before(present - MINUTE_S)
         return member
 
     def _present_day(self) -> _Day:

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 # Sizes are bytes. A build holds all chunks of its document in memory, about 100 MB for the largest file.
 _BUILDS = Places(total=6, of_chat=4, large=3, large_of_chat=2, small=1 << 20)
-_DOWNLOADS = Places(total=6, of_chat=2, large=4, large_of_chat=2, small=1 << 20)
+_DOWNLOADS = Places(total=6, of_chat=3, large=4, large_of_chat=2, small=1 << 20)
 _MAKE_ROOM = "请管理员发 /kb list 看有哪些文件，用 /kb delete 删掉不用的再发。"
 _TELL_OPERATOR = "要重新入库，把文件放进数据目录的 import/知识库名 再发 /kb load。"
 # Seconds between attempts while the embedding service or the index is down: short at first, then every minute.

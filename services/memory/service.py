@@ -120,6 +120,10 @@ class MemoryService:
                 if turn_id is not None and not turn.history.stored:
                     await asyncio.shield(self._fail(turn_id, turn.history.sources))
 
+    async def withdraw(self, session_id: str, user_id: int, question: str) -> None:
+        """Forget the text of a question that its author recalled before it was answered."""
+        await self._records.withdraw(session_id, user_id, question)
+
     async def _begin(self, session_id: str, user_id: int, question: str) -> int | None:
         try:
             return await self._records.begin(session_id, user_id, question)

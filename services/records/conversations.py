@@ -92,6 +92,17 @@ class ConversationRecords:
                 .values(state=TurnState.FAILED, ended_at=now(), sources=_stored(sources))
             )
 
+    async def withdraw(self, session_id: str, user_id: int, question: str) -> None:
+        """Erase the text of a member's last question if it was not answered; the turn itself still counts."""
+        mine = (TurnRecord.session_id == session_id, TurnRecord.user_id == user_id, TurnRecord.question == question)
+        last = select(func.max(TurnRecord.id)).where(*mine).scalar_subquery()
+        async with self._database.writing() as session:
+            await session.execute(
+                update(TurnRecord)
+                .where(TurnRecord.id == last, TurnRecord.state != TurnState.ANSWERED)
+                .values(question="", state=TurnState.FAILED, ended_at=now())
+            )
+
     async def fail_interrupted(self) -> int:
         """Mark the turns that a killed process left open as failed, and return their number."""
         async with self._database.writing() as session:
@@ -168,7 +179,12 @@ class ConversationRecords:
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(TurnRecord)
-                .where(TurnRecord.session_id == session_id, TurnRecord.id > _forgotten(session_id))
+                .where(
+                    TurnRecord.session_id == session_id,
+                    TurnRecord.id > _forgotten(session_id),
+                    # Recalled before it was answered.
+                    TurnRecord.question != "",
+                )
                 .order_by(TurnRecord.id.desc())
                 .limit(limit)
             )

@@ -11,8 +11,13 @@ REMARK = "（链接没有出处，已去掉）"
 # .app, .name) count only with a path behind the name.
 _ENDINGS = (
     "com|cn|net|org|edu|gov|io|ai|xyz|top|vip|icu|club|shop|site|online|store|cc|tv|co|hk|tw|jp|uk|ru|tk|ml|ga|cf|gq|ltd"
-    "|wang|ren|cyou|buzz|info|biz"
+    "|wang|ren|cyou|buzz|info|biz|dev|link|page|live|work|fun|tech|cloud|world|mobi|pub|chat|space|website|host|press|news"
+    "|blog|wiki|team|today|email|digital|network|agency|company|group|social|video|games|art|life|luxe|love|plus|best|ink"
+    "|zone|beauty|monster|quest|sbs|cfd|bond|lol|autos|rest|hair"
 )
+_NATIONAL_ENDINGS = "中国|公司|网络|网址|网店|商城|在线|中文网|集团|我爱你|香港|台湾|рф"
+# Also endings of files and of program names: they count with a path behind the name.
+_AMBIGUOUS = "app|zip|mov|bot|run|pro|name|sh|so|bar|foo|one"
 _NO_COUNTRY = "py|js|ts|md|rs|rb|cs|hs|kt|vb|ps|mk|so|sh"
 # Names of software that look like hosts.
 _SOFTWARE = frozenset(
@@ -26,8 +31,11 @@ _PATH = rf"(?::\d{{1,5}})?(?:[/?\#]{_REST}*)?"
 _LINK = re.compile(
     rf"""
     (?<![a-z0-9])[a-z][a-z0-9+.-]{{1,15}}\s?[:：]\s?[/\\]{{2}}\s?{_REST}+
+    | (?<![\w-])(?:[\w-]{{1,63}}{_DOT}){{1,5}}(?:{_NATIONAL_ENDINGS})(?![a-z0-9@_-]){_PATH}
+    | (?<![a-z0-9])(?:magnet|javascript|vbscript|data)\s?[:：]\s?[?a-z]{_REST}+
     | (?<![a-z0-9@.])www{_DOT}{_REST}+
     | (?<![a-z0-9@._/-])(?:{_LABEL}{_DOT}){{1,5}}(?:{_ENDINGS})(?![a-z0-9@_-]|\.[a-z0-9]){_PATH}
+    | (?<![a-z0-9@._/-])(?:{_LABEL}{_DOT}){{1,5}}(?:{_AMBIGUOUS})(?::\d{{1,5}})?/{_REST}*
     | (?<![a-z0-9@._/-])(?:{_LABEL}{_DOT}){{1,5}}(?!(?:{_NO_COUNTRY})/)[a-z]{{2}}(?::\d{{1,5}})?/{_REST}*
     | (?<![a-z0-9@._/-])[a-z0-9-]{{0,62}}[a-z][a-z0-9-]{{0,62}}。(?:com|cn|net|org)(?![a-z0-9_-]){_PATH}
     | (?<![a-z0-9@._/-])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?![a-z0-9_-]|\.\d){_PATH}
@@ -40,7 +48,7 @@ _HOST_END = re.compile(r"[/?#\\]")
 _GOES_ON = re.compile(r"[.。@]")
 _TRAILING = ".,;:!?*_~-/\\&="
 # Full-width forms of the characters in addresses. Other full-width punctuation ends an address and stays as it is.
-_FULL_WIDTH = {wide: chr(wide - 0xFEE0) for wide in map(ord, "．／＼－＿＠％＃＆＝")}
+_FULL_WIDTH = {wide: chr(wide - 0xFEE0) for wide in map(ord, "．／＼－＿＠％＃＆＝")} | {0x2024: "."}
 # Invisible characters that their Unicode category does not reveal: fillers, and marks that join or select glyphs.
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180e\u3164\uffa0") | {chr(code) for code in range(0xFE00, 0xFE10)}
 _REPEATED = re.compile(rf"{REMARK}(?:\s*{REMARK})+")

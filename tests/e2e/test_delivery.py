@@ -106,8 +106,8 @@ async def test_what_fails_while_a_file_is_received_is_told_and_tried_again(
     _change(bot, "CREATE TRIGGER full BEFORE INSERT ON uploads BEGIN SELECT RAISE(ABORT, 'disk full'); END")
     await client.upload_group_file(GROUP, MEMBER, "甲.md", _numbered(1))
     told = await _outcome(client, "甲.md")
-    assert told.startswith("「甲.md」还没入库：机器人这边出了问题（编号 ")
-    assert told.endswith("）。我会自动再试，不用重发。")
+    assert told.startswith("「甲.md」还没入库：机器人的数据库读写不了，可能是磁盘满了，请联系管理员，稍后再试。（编号 ")
+    assert told.endswith("）还没能记下来，机器人重启的话要重新发。我会自动再试。")
     _change(bot, "DROP TRIGGER full")
     assert (await _outcome(client, "甲.md")).startswith("「甲.md」已入库，")
 
@@ -199,6 +199,7 @@ async def test_a_recalled_question_is_not_answered(
     await client.recall(in_private)
     await client.quiet(2)
     assert "其中 1 轮没答成" in await _say(client, MEMBER, "/memory status")
+    assert "说错" not in await _say(client, MEMBER, "/memory show")
     await _say(client, MEMBER, "在吗")
     messages = model_server.chats[-1].body["messages"]
     assert [message["role"] for message in messages] == ["system", "user"], "the recalled turn is not remembered"

@@ -232,6 +232,8 @@ async def test_the_debug_log_holds_no_secret(bot_factory: BotFactory, client_fac
         await client.group_message(777, 10002, "几点熄灯？", at_bot=True)
         await client.wait_sent("十一点", timeout=30)
         assert await knock(bot.port, "WEBSOCKET", "/onebot/v11/ws", ("Authorization", "Bearer canary-wrong")) == 403
+        # A client that is set up the wrong way sends its token in the address.
+        assert await knock(bot.port, "WEBSOCKET", "/onebot/v11/ws?access_token=canary-access-token") == 403
         await bot.stop()
     assert "[DEBUG]" in bot.output()
     assert "canary" not in bot.output()

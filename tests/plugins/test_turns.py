@@ -18,8 +18,12 @@ MESSAGES = st.lists(
 
 def _run(asked: Sequence[Asked], per_minute: int, interval_s: float = 1.5) -> list[tuple[float, Turn]]:
     """Return what is sent at which time if calls take no time."""
+    return _play([Turn(lane, priority, at, interval_s) for lane, priority, at in asked], per_minute)
+
+
+def _play(messages: Sequence[Turn], per_minute: int) -> list[tuple[float, Turn]]:
     turns = Turns(per_minute)
-    coming = sorted((Turn(lane, priority, at, interval_s) for lane, priority, at in asked), key=lambda t: t.asked_at)
+    coming = sorted(messages, key=lambda turn: turn.asked_at)
     sent: list[tuple[float, Turn]] = []
     now = 0.0
     while coming or len(turns):
@@ -77,6 +81,26 @@ def test_notices_do_not_starve(per_minute: int) -> None:
     # The notice ages, then waits for three answers and for the account's minute.
     assert at <= AGED_S + 4 * MINUTE_S
     assert place <= AGED_S + per_minute + 4
+
+
+def test_a_first_question_does_not_wait_for_those_who_flood() -> None:
+    flood = [Turn(f"群{who % 3}", ANSWER, float(number), 1.5, asker=who) for who in range(14) for number in range(5)]
+    first = Turn("群0", ANSWER, 12.0, 1.5, asker="新人")
+    elsewhere = Turn("群9", ANSWER, 30.0, 1.5, asker="别群的人")
+    sent = {id(turn): at for at, turn in _play([*flood, first, elsewhere], per_minute=20)}
+    assert sent[id(first)] <= 15
+    assert sent[id(elsewhere)] == 30
+
+
+@given(st.lists(st.tuples(st.sampled_from("甲乙"), st.integers(1, 4), st.integers(0, 90).map(float)), max_size=40))
+@settings(max_examples=40, deadline=None)
+def test_messages_to_one_person_keep_their_order(asked: list[tuple[str, int, float]]) -> None:
+    sent = _play([Turn(lane, ANSWER, at, 1.5, asker=who) for lane, who, at in asked], per_minute=8)
+    assert len(sent) == len(asked)
+    for who in range(1, 5):
+        for lane in "甲乙":
+            times = [turn.asked_at for _, turn in sent if (turn.asker, turn.lane) == (who, lane)]
+            assert times == sorted(times)
 
 
 def test_a_message_of_several_calls_keeps_its_chat() -> None:

@@ -187,6 +187,25 @@ def test_choices(name: str) -> None:
     assert refusal(**{name: "nonsense"}) == f"设置 {name} 的值不对：只能是 {listed}。请改正后再启动。"
 
 
+def test_levels_of_the_log_in_any_case() -> None:
+    assert load(LOG_LEVEL="debug").log_level == "DEBUG"
+
+
+@pytest.mark.parametrize("directory", ["/", "data/in", "/srv/../etc"])
+def test_directories_of_the_client_are_whole_paths_and_not_the_disk(directory: str) -> None:
+    assert directory in refusal(KNOWLEDGE__CLIENT_FILE_DIRS=directory)
+
+
+def test_secrets_are_tokens_keys_and_what_addresses_carry() -> None:
+    model = {
+        "LLM__BASE_URL": "https://user:pass-word@a.cn/v1?key=in-query&v=2",
+        "LLM__API_KEY": "sk-model-key",
+        "LLM__MODEL": "m",
+    }
+    secrets = load(**model, ONEBOT_ACCESS_TOKEN="access-token", SANDBOX__TOKEN="page-token").secrets
+    assert secrets == {"pass-word", "in-query", "sk-model-key", "access-token", "page-token"}
+
+
 @pytest.mark.parametrize("name", ["NICKNAME", "COMMAND_START", "SUPERUSERS"])
 def test_a_list_is_read_as_people_write_it_and_as_nonebot_does(name: str) -> None:
     for text in ("12,345", " 12 , 345 ", "12,,345,", '["12", "345"]', ' ["12","345"] ', "[12, 345]"):
@@ -310,7 +329,7 @@ def test_superusers_are_numbers_as_clients_report_them(number: str) -> None:
 
 def test_directories_of_the_client_are_complete_paths() -> None:
     assert load(KNOWLEDGE__CLIENT_FILE_DIRS="/srv/qq, /srv/b").knowledge.client_file_dirs == ("/srv/qq", "/srv/b")
-    assert "KNOWLEDGE__CLIENT_FILE_DIRS 要填完整路径，不能是 qq" in refusal(KNOWLEDGE__CLIENT_FILE_DIRS="/srv,qq")
+    assert "KNOWLEDGE__CLIENT_FILE_DIRS 要填目录的完整路径" in refusal(KNOWLEDGE__CLIENT_FILE_DIRS="/srv,qq")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.5.0.1", "::1", "localhost"])

@@ -1,6 +1,7 @@
 """The instructions are never revealed, neither whole nor in pieces; ordinary answers are not mistaken for them."""
 
 import base64
+import random
 
 import pytest
 from hypothesis import given
@@ -44,6 +45,21 @@ def test_every_piece_is_recognised(case: tuple[str, str], before: str, behind: s
 def test_what_stands_between_letters_hides_nothing(case: tuple[str, str], between: str) -> None:
     instructions, piece = case
     assert discloses(between.join(piece), instructions, [])
+
+
+@given(
+    st.sampled_from(INSTRUCTIONS), st.sampled_from(["〔1〕", "[9]", "\u3164", "\nabc. ", "<br>", "[CQ:face,id=1]", "①"])
+)
+def test_numbers_and_markup_between_lines_hide_nothing(instructions: str, between: str) -> None:
+    lines = [instructions[start : start + 12] for start in range(0, len(instructions), 12)]
+    assert discloses(between.join(lines), instructions, [])
+
+
+@given(st.sampled_from(INSTRUCTIONS), st.randoms(use_true_random=False))
+def test_short_lines_in_any_order_are_recognised(instructions: str, chance: random.Random) -> None:
+    lines = [instructions[start : start + 14] for start in range(0, len(instructions), 14)]
+    chance.shuffle(lines)
+    assert discloses("\n".join(lines), instructions, [])
 
 
 @given(pieces(), st.text("abc5 :：", max_size=9))

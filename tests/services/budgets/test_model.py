@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages.ai import UsageMetadata
 from pydantic import BaseModel
 from sqlalchemy import select, text
 
@@ -104,6 +105,15 @@ async def test_every_call_is_written_down_with_the_tokens_of_the_service(world: 
         ("group_778", None, "m", 4, 17, False),
         ("group_778", None, "m", 4, 7, False),
     ]
+
+
+async def test_a_service_that_counts_wrongly_uses_up_no_day(world: World) -> None:
+    usage: UsageMetadata = {"input_tokens": 10**9, "output_tokens": 10**9, "total_tokens": 2 * 10**9}
+    reply = AIMessage("好的。", response_metadata={"finish_reason": "stop"}, usage_metadata=usage)
+    await ask(scripted(world.budget, reply))
+    (call,) = await world.calls()
+    assert call.prompt_tokens < 2_000
+    assert call.completion_tokens == 131_072
 
 
 async def test_tokens_are_estimated_where_the_service_does_not_tell(world: World) -> None:

@@ -47,6 +47,19 @@ async def test_the_last_sources_of_a_session_survive_a_restart(records: Conversa
         await again.close()
 
 
+async def test_a_recalled_question_leaves_no_text(records: ConversationRecords) -> None:
+    await answered(records, [])
+    await records.begin(SESSION, 2, "秘密")
+    await records.begin(OTHER, 3, "秘密")
+    await records.withdraw(SESSION, 2, "秘密")
+    assert [turn.question for turn in await records.recent(SESSION, 9)] == ["问"]
+    assert [turn.question for turn in await records.recent(OTHER, 9)] == ["秘密"]
+    # The turn itself counts, and what was answered stays.
+    assert (await records.totals(SESSION)).turns == 2
+    await records.withdraw(SESSION, 2, "问")
+    assert [turn.question for turn in await records.recent(SESSION, 9)] == ["问"]
+
+
 async def test_a_failed_turn_may_have_shown_an_excerpt(records: ConversationRecords) -> None:
     await answered(records, FIRST)
     await records.fail(await records.begin(SESSION, 2, "问"), SECOND)

@@ -39,6 +39,14 @@ SOURCE = "文档在 https://Docs.Example.org/a/b?x=1 查看，官网 www.foo.com
         "https://docs.example.org.evil.com",
         "https://docs.example.org中国.evil.com",
         "https://foo.com/login",
+        "evil.dev/x",
+        "evil.page.link/x",
+        "evil.cloud",
+        "evil.app/login",
+        "evil.zip/x",
+        "evil․com/login",
+        "magnet:?xt=urn:btih:0123",
+        "javascript:alert",
     ],
 )
 @pytest.mark.parametrize(
@@ -106,3 +114,15 @@ def test_what_a_source_holds_stays_and_nothing_else(sources: list[str], written:
 def test_nothing_is_left_to_find(text: str) -> None:
     kept = without_unknown_links(text, frozenset())
     assert without_unknown_links(kept, frozenset()) == kept
+
+
+@pytest.mark.parametrize("link", ["例子.中国/login", "例子.公司", "evil.网址", "evil.рф"])
+def test_a_national_name_without_a_source_goes(link: str) -> None:
+    assert without_unknown_links(f"见 {link}。", known_addresses([SOURCE])) == f"见 {REMARK}。"
+
+
+@pytest.mark.parametrize(
+    "text", ["运行 run.sh 就行", "见 README.md", "把 a.zip 解压", "在 app.py 里", "v2.pro 版", "周一.周二"]
+)
+def test_names_of_files_are_no_links(text: str) -> None:
+    assert without_unknown_links(text, frozenset()) == text
