@@ -12,7 +12,7 @@ from typing import Any
 
 from services.errors import DocumentRejected, SearchIndexError, ServiceError, StorageError
 from services.index.models import IndexedChunk, IndexGap, SearchIndex
-from services.knowledge.building import Building, chat_key, chat_of
+from services.knowledge.builder import IndexBuilder, chat_key, chat_of
 from services.knowledge.download import too_large
 from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
@@ -74,14 +74,14 @@ class KnowledgeService:
         records: DocumentRecords,
         files: FileStore,
         index: SearchIndex,
-        building: Building,
+        builder: IndexBuilder,
         rules: KnowledgeSettings,
         retry_after_s: Sequence[float] = _RETRY_AFTER_S,
     ) -> None:
         self._records = records
         self._files = files
         self._index = index
-        self._building = building
+        self._builder = builder
         self._rules = rules
         self._retry_after_s = retry_after_s
         self._closing = False
@@ -238,7 +238,7 @@ class KnowledgeService:
 
     async def status(self, collection: str) -> KnowledgeStatus:
         """Return totals, running work, and the counts of the index itself."""
-        embedding = self._building.embedding
+        embedding = self._builder.embedding
         totals = await self._records.totals(collection, embedding.fingerprint)
         try:
             count = await self._index.count(collection, embedding.fingerprint)
@@ -264,7 +264,7 @@ class KnowledgeService:
 
     async def documents(self, collection: str, page: int, page_size: int) -> tuple[list[DocumentEntry], int]:
         """Return one page of the list of documents, and their total number; pages count from 1."""
-        totals = await self._records.totals(collection, self._building.embedding.fingerprint)
+        totals = await self._records.totals(collection, self._builder.embedding.fingerprint)
         rows = await self._records.page(collection, (page - 1) * page_size, page_size)
         return [_entry(row) for row in rows], totals.documents + totals.pending
 
@@ -307,14 +307,14 @@ class KnowledgeService:
         """
         for row in await self._records.ask_rebuild(collection):
             self._start_build(row)
-        return (await self._records.totals(collection, self._building.embedding.fingerprint)).documents
+        return (await self._records.totals(collection, self._builder.embedding.fingerprint)).documents
 
     async def mend(self, collection: str) -> IndexGap | None:
         """Compare the index with the records, and rebuild in the background what the index has lost.
 
         Return None when nothing is lost. Raise `SearchIndexError` when the index does not answer.
         """
-        space = self._building.embedding.fingerprint
+        space = self._builder.embedding.fingerprint
         rows = await self._records.ready(collection)
         stored = await self._index.builds(collection)
         without_words = {row.id for row in rows if stored.get(row.build_id, 0) < row.chunk_count}
@@ -394,7 +394,7 @@ class KnowledgeService:
         collection is first searched.
         """
         await self.purge()
-        space = self._building.embedding.fingerprint
+        space = self._builder.embedding.fingerprint
         try:
             for collection in await self._records.collections():
                 stored = await self._index.builds(collection)
@@ -498,7 +498,7 @@ class KnowledgeService:
             if build := self._builds.get(document.id):
                 build.progress = Progress(document.collection, document.name, done, total)
 
-        build_id = self._building.build_id(document)
+        build_id = self._builder.build_id(document)
         if not await self._records.set_target(document.id, build_id):
             return _result(IngestStatus.REMOVED, document)
 
@@ -510,11 +510,11 @@ class KnowledgeService:
             try:
                 if not await asyncio.to_thread(path.exists):
                     raise DocumentRejected("原文件不在了，请重新发一次。", str(path))  # noqa: TRY301
-                parsed = await self._building.run(document, path, admit, report)
+                parsed = await self._builder.run(document, path, admit, report)
             except DocumentRejected as error:
                 log.warning("document %s was rejected: %s", document.id, error)
                 return await self._reject(document, error)
-        space = self._building.embedding.fingerprint
+        space = self._builder.embedding.fingerprint
         async with self._admitting:
             published = await self._records.publish(
                 document.collection, document.id, build_id, space, len(parsed.chunks)
@@ -557,7 +557,7 @@ class KnowledgeService:
 
     async def _drop_unused_spaces(self, collection: str) -> None:
         """Delete the vectors of former embedding models once no document of the collection needs them."""
-        fingerprint = self._building.embedding.fingerprint
+        fingerprint = self._builder.embedding.fingerprint
         if (await self._records.totals(collection, fingerprint)).stale:
             return
         for space in await self._index.spaces(collection) - {fingerprint}:

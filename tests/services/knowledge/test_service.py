@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from services.database import Database, open_database, sqlite_url
 from services.errors import DocumentRejected, ServiceError, StorageError
 from services.index.models import IndexedChunk
-from services.knowledge.building import Building
+from services.knowledge.builder import IndexBuilder
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService, clean_name
@@ -79,10 +79,10 @@ class World:
         self, fingerprint: str = "bigram", *, chunk_chars: int = 100, reserve_bytes: int | None = None, **rules: int
     ) -> KnowledgeService:
         """Start the service, as the bot does."""
-        building = Building(self.index, bigram_model(fingerprint, self.embeddings), ParseLimits(), chunk_chars, 0)
+        builder = IndexBuilder(self.index, bigram_model(fingerprint, self.embeddings), ParseLimits(), chunk_chars, 0)
         store = FileStore(self.directory, reserve_bytes=reserve_bytes)
         settings = KnowledgeSettings.model_validate({"max_file_mb": 1, **rules})
-        knowledge = KnowledgeService(self.records, store, self.index, building, settings, retry_after_s=(0.02,))
+        knowledge = KnowledgeService(self.records, store, self.index, builder, settings, retry_after_s=(0.02,))
         await knowledge.resume()
         self.stack.push_async_callback(knowledge.close)
         return knowledge

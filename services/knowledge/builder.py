@@ -24,7 +24,7 @@ _SERVICE_BATCHES = Places(total=4, of_chat=3, large=3, large_of_chat=2, small=64
 _PARSER_REVISION = 3
 
 
-class Building:
+class IndexBuilder:
     """Builds documents: splits files into chunks of a given size in characters and stores them in the index.
 
     At most three subprocesses read files, at most one of them a large file, so that each gets enough processor time to
