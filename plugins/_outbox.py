@@ -1,8 +1,8 @@
-"""The outbox, which sends everything the bot says: in order, at an acceptable pace, in a form that QQ accepts.
+"""The outbox, which sends everything the bot says: in order, at an acceptable pace, in a format that QQ accepts.
 
 The limits are those that QQ bots found by experience: one text of up to 1,500 characters, a merged forward of at most
-30 nodes of 1,000 characters for up to 9,000, and a file above that. If QQ refuses a form, the next one is tried. A send
-that timed out may have arrived, so it is never repeated.
+30 nodes of 1,000 characters for up to 9,000, and a file above that. If QQ refuses a format, the next one is tried. A
+send that timed out may have arrived, so it is never repeated.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class _NotSent(Exception):
 
 
 class _Refused(Exception):
-    """Signals that QQ did not accept this form."""
+    """Signals that QQ did not accept this format."""
 
 
 @dataclass(eq=False, slots=True)
@@ -132,7 +132,7 @@ class Outbox:
         """
         async with self._outgoing(chat, reply_to, priority) as message:
             try:
-                return await self._in_best_form(message, text)
+                return await self._in_best_format(message, text)
             except _NotSent as not_sent:
                 return not_sent.delivery
 
@@ -151,23 +151,23 @@ class Outbox:
             await self._note(message, note)
             return Delivery.SENT
 
-    # -- forms --------------------------------------------------------------------------------------------------------
+    # -- formats ------------------------------------------------------------------------------------------------------
 
-    async def _in_best_form(self, message: _Outgoing, text: str) -> Delivery:
-        forms: list[Callable[[_Outgoing, str], Awaitable[None]]]
-        forms = [self._plain, self._forward, self._pieces, self._file]
+    async def _in_best_format(self, message: _Outgoing, text: str) -> Delivery:
+        formats: list[Callable[[_Outgoing, str], Awaitable[None]]]
+        formats = [self._plain, self._forward, self._pieces, self._file]
         if len(text) > FORWARD_CHARS:
-            forms = [self._file, self._forward, self._pieces]
+            formats = [self._file, self._forward, self._pieces]
         elif len(text) > PLAIN_CHARS:
-            forms = forms[1:]
-        for form in forms:
+            formats = formats[1:]
+        for send in formats:
             try:
-                await form(message, text)
+                await send(message, text)
             except _Refused as refused:
-                logger.warning(f"QQ refused a message of {len(text)} characters as {form.__name__}: {refused}")
+                logger.warning(f"QQ refused a message of {len(text)} characters as {send.__name__}: {refused}")
             else:
                 return Delivery.SENT
-        logger.error(f"a message of {len(text)} characters to {message.chat} could not be sent in any form")
+        logger.error(f"a message of {len(text)} characters to {message.chat} could not be sent in any format")
         return Delivery.REFUSED
 
     async def _plain(self, message: _Outgoing, text: str) -> None:
