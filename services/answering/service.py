@@ -3,9 +3,9 @@
 import logging
 from dataclasses import replace
 
-from services.answering.courtesy import courtesy
 from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.answering.quoted import excerpt_answer
+from services.answering.small_talk import small_talk_reply
 from services.answering.trace import AnswerTrace, AnswerTraces
 from services.answering.written import says_nothing
 from services.budgets.charge import Charge, charged
@@ -145,7 +145,7 @@ class QuestionAnswering:
         retrieval = await self._retriever.retrieve(collection.name, question, times=times)
         if retrieval.status is RetrievalStatus.RERANK_FAILED:
             return Answer(AnswerKind.FAILED, retrieval.warning), retrieval
-        reply = courtesy(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
+        reply = small_talk_reply(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
         answer = Answer(AnswerKind.WRITTEN, reply) if reply else excerpt_answer(question, retrieval)
         try:
             await turn.complete(answer.text, answer.sources)
