@@ -86,7 +86,7 @@ async def _answer(
         if answer is None:
             return
         await speaker.reply(answer_text(answer, reading_count(speaker, asked.collection)))
-    answering.tidy(speaker.session_id)
+    answering.schedule_summary(speaker.session_id)
 
 
 def _unanswerable(question: Question, message: Message) -> str:

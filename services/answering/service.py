@@ -106,9 +106,9 @@ class QuestionAnswering:
         )
         return CitedPassage(SourceStatus.GONE if reference is None else SourceStatus.FOUND, reference)
 
-    def tidy(self, session_id: str) -> None:
-        """Schedule what can wait until the reply is sent: summarising a long history."""
-        self._memory.tidy(session_id)
+    def schedule_summary(self, session_id: str) -> None:
+        """Schedule the summary of a long history, which can wait until the reply is sent."""
+        self._memory.schedule_summary(session_id)
 
     async def _answered(
         self, collection: Collection, question: Question, turn: Turn, times: StageTimes

@@ -108,7 +108,7 @@ class MemoryService:
 
         The question is in the log before the block runs. If the block raises or stores nothing, the turn is marked as
         failed and the working history is unchanged. If the log cannot be written, the block runs all the same and the
-        turn cannot be stored. Summarising begins when the caller requests it, see `tidy`.
+        turn cannot be stored. Summarising begins when the caller requests it, see `schedule_summary`.
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
@@ -134,7 +134,7 @@ class MemoryService:
             # It stays open in the log, and the next start marks it as failed.
             log.exception("turn %s could not be marked as failed", turn_id)
 
-    def tidy(self, session_id: str) -> None:
+    def schedule_summary(self, session_id: str) -> None:
         """Summarise in the background if the history has grown too long. Call this after the reply was sent."""
         self._summarise_soon(session_id)
 

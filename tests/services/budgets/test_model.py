@@ -251,7 +251,7 @@ async def test_without_budget_the_bot_quotes_and_says_so_once_a_day(world: World
         assert (again.kind, again.notice) == (AnswerKind.EXCERPT, "")
     # The conversation is remembered, but not summarised.
     assert (await memory.status(SESSION)).history == 6
-    answering.tidy(SESSION)
+    answering.schedule_summary(SESSION)
     await asyncio.sleep(0.1)
     assert (await memory.status(SESSION)).history == 6
     with pytest.raises(ModelBudgetSpent):
@@ -268,7 +268,7 @@ async def test_summaries_are_paid_by_the_group_of_their_conversation(world: Worl
     answering, memory = await _answering(world, ScriptedChatModel(reply="三百五十元[1]。"))
     for _ in range(3):
         await answering.ask(SESSION, 2, GROUP, QUESTION)
-    answering.tidy(SESSION)
+    answering.schedule_summary(SESSION)
     while len(calls := await world.calls()) < 4:  # noqa: ASYNC110 - another task writes it
         await asyncio.sleep(0.01)
     assert [(call.chat, call.turn_id) for call in calls] == [

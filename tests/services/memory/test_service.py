@@ -74,7 +74,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def settled(world: World, memory: MemoryService, session_id: str = SESSION) -> list[str]:
     """Return the history after the background work is done."""
-    memory.tidy(session_id)
+    memory.schedule_summary(session_id)
     tasks = [task for task in asyncio.all_tasks() if task.get_name() == f"summarise-{session_id}"]
     async with asyncio.timeout(5):
         await asyncio.gather(*tasks)
@@ -238,7 +238,7 @@ async def test_a_summary_of_what_was_cleared_meanwhile_is_thrown_away(world: Wor
 
     world.model.reply = slow
     await say(memory, "甲", "乙", "丙", "丁")
-    memory.tidy(SESSION)
+    memory.schedule_summary(SESSION)
     await until(lambda: len(world.model.prompts) == 1)
     assert await memory.clear(SESSION) == 8
     # There are as many new messages as were cleared: their rows must not be mistaken for the old ones.
@@ -258,12 +258,12 @@ async def test_messages_that_come_while_summarising_are_kept(world: World) -> No
 
     world.model.reply = slow
     await say(memory, "甲", "乙", "丙", "丁")
-    memory.tidy(SESSION)
+    memory.schedule_summary(SESSION)
     await until(lambda: len(world.model.prompts) == 1)
     # A summary in progress delays nobody, and is not started twice.
     async with asyncio.timeout(5):
         await say(memory, "戊")
-    memory.tidy(SESSION)
+    memory.schedule_summary(SESSION)
     release.set()
     history = await settled(world, memory)
     assert history == ["摘要", "答丁", "戊", "答戊"]
@@ -355,7 +355,7 @@ async def test_closing_stops_summaries(world: World) -> None:
     memory = world.memory()
     world.model.reply = lambda _: asyncio.Event().wait()  # pyright: ignore[reportUnknownLambdaType]
     await say(memory, "甲", "乙", "丙", "丁")
-    memory.tidy(SESSION)
+    memory.schedule_summary(SESSION)
     await until(lambda: len(world.model.prompts) == 1)
     async with asyncio.timeout(5):
         await memory.close()
