@@ -314,15 +314,19 @@ class KnowledgeService:
 
         Return None when nothing is lost. Raise `SearchIndexError` when the index does not answer.
         """
-        space = self._builder.embedding.fingerprint
+        embedding_fingerprint = self._builder.embedding.fingerprint
         rows = await self._records.ready(collection)
         stored = await self._index.builds(collection)
         without_words = {row.id for row in rows if stored.get(row.build_id, 0) < row.chunk_count}
         without_vectors = set[int]()
-        in_space = [row for row in rows if row.space == space and row.id not in without_words]
-        if (await self._index.count(collection, space)).dense < sum(row.chunk_count for row in in_space):
-            for row in in_space:
-                if len(await self._index.chunk_ids(collection, space, row.build_id)) < row.chunk_count:
+        comparable = [
+            row for row in rows if row.embedding_fingerprint == embedding_fingerprint and row.id not in without_words
+        ]
+        if (await self._index.count(collection, embedding_fingerprint)).dense < sum(
+            row.chunk_count for row in comparable
+        ):
+            for row in comparable:
+                if len(await self._index.chunk_ids(collection, embedding_fingerprint, row.build_id)) < row.chunk_count:
                     without_vectors.add(row.id)
         lost = without_words | without_vectors
         if not lost:
@@ -394,16 +398,16 @@ class KnowledgeService:
         collection is first searched.
         """
         await self.purge()
-        space = self._builder.embedding.fingerprint
+        embedding_fingerprint = self._builder.embedding.fingerprint
         try:
             for collection in await self._records.collections():
                 stored = await self._index.builds(collection)
                 if unknown := await self._records.retire_unknown(collection, stored):
                     log.warning("%s builds of %s belong to no document and are removed", unknown, collection)
                 rows = await self._records.ready(collection)
-                needs_vectors = any(row.space == space for row in rows)
+                needs_vectors = any(row.embedding_fingerprint == embedding_fingerprint for row in rows)
                 if any(stored.get(row.build_id, 0) < row.chunk_count for row in rows) or (
-                    needs_vectors and space not in await self._index.spaces(collection)
+                    needs_vectors and embedding_fingerprint not in await self._index.embedding_fingerprints(collection)
                 ):
                     await self.mend(collection)
         except SearchIndexError:
@@ -514,18 +518,18 @@ class KnowledgeService:
             except DocumentRejected as error:
                 log.warning("document %s was rejected: %s", document.id, error)
                 return await self._reject(document, error)
-        space = self._builder.embedding.fingerprint
+        embedding_fingerprint = self._builder.embedding.fingerprint
         async with self._admitting:
             published = await self._records.publish(
-                document.collection, document.id, build_id, space, len(parsed.chunks)
+                document.collection, document.id, build_id, embedding_fingerprint, len(parsed.chunks)
             )
             if build := self._builds.get(document.id):
                 build.planned = 0
         self._run_later(self.purge())
         if published is None:
             return _result(IngestStatus.REMOVED, document)
-        if document.space not in ("", space):
-            self._run_later(self._drop_unused_spaces(document.collection))
+        if document.embedding_fingerprint not in ("", embedding_fingerprint):
+            self._run_later(self._drop_unused_vectors(document.collection))
         return replace(_result(_ready_status(published), published), hidden_text=parsed.hidden_text)
 
     async def _reject(self, document: DocumentRecord, error: DocumentRejected) -> IngestResult:
@@ -555,13 +559,13 @@ class KnowledgeService:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _drop_unused_spaces(self, collection: str) -> None:
+    async def _drop_unused_vectors(self, collection: str) -> None:
         """Delete the vectors of former embedding models once no document of the collection needs them."""
         fingerprint = self._builder.embedding.fingerprint
         if (await self._records.totals(collection, fingerprint)).stale:
             return
-        for space in await self._index.spaces(collection) - {fingerprint}:
-            await self._index.drop_space(collection, space)
+        for embedding_fingerprint in await self._index.embedding_fingerprints(collection) - {fingerprint}:
+            await self._index.drop_vectors(collection, embedding_fingerprint)
 
     def _run_later(self, work: Coroutine[None, None, None]) -> None:
         def finished(done: asyncio.Task[None]) -> None:

@@ -45,7 +45,7 @@ class NoRoom:
 
 @dataclass(frozen=True, slots=True)
 class VisibleChunks:
-    """The numbers of chunks of a collection's visible documents: all, and those with vectors in the requested space."""
+    """The numbers of chunks of a collection's visible documents: all, and those with vectors of the requested model."""
 
     chunks: int
     vectors: int
@@ -55,7 +55,7 @@ class VisibleChunks:
 class CollectionTotals:
     """Totals of a collection according to the records.
 
-    `stale` counts visible documents without vectors in the requested space.
+    `stale` counts visible documents without vectors of the requested model.
     """
 
     documents: int
@@ -107,7 +107,7 @@ class DocumentRecords:
                 build_id="",
                 target_build_id="",
                 revision=0,
-                space="",
+                embedding_fingerprint="",
                 chunk_count=0,
             )
             session.add(document)
@@ -127,7 +127,7 @@ class DocumentRecords:
             return True
 
     async def publish(
-        self, collection: str, document_id: int, build_id: str, space: str, chunk_count: int
+        self, collection: str, document_id: int, build_id: str, embedding_fingerprint: str, chunk_count: int
     ) -> DocumentRecord | None:
         """Make a finished build visible and hide what it replaces, in one transaction.
 
@@ -151,7 +151,7 @@ class DocumentRecords:
             if document.build_id:
                 session.add(RetiredRecord(collection=document.collection, build_id=document.build_id))
             document.build_id, document.target_build_id = build_id, ""
-            document.space, document.chunk_count = space, chunk_count
+            document.embedding_fingerprint, document.chunk_count = embedding_fingerprint, chunk_count
             document.state = DocumentState.READY
             if any(other.version > document.version for other in family):
                 await self._retire(session, [document])
@@ -217,14 +217,19 @@ class DocumentRecords:
             )
             return {*under_way, *retired} - {""}
 
-    async def visible_chunks(self, collection: str, space: str) -> VisibleChunks:
+    async def visible_chunks(self, collection: str, embedding_fingerprint: str) -> VisibleChunks:
         """Return how many chunks of a collection the index must hold at least."""
         async with self._database.reading() as session:
             row = (
                 await session.execute(
                     select(
                         func.coalesce(func.sum(DocumentRecord.chunk_count), 0),
-                        func.coalesce(func.sum(DocumentRecord.chunk_count).filter(DocumentRecord.space == space), 0),
+                        func.coalesce(
+                            func.sum(DocumentRecord.chunk_count).filter(
+                                DocumentRecord.embedding_fingerprint == embedding_fingerprint
+                            ),
+                            0,
+                        ),
                     ).where(DocumentRecord.collection == collection, DocumentRecord.state == DocumentState.READY)
                 )
             ).one()
@@ -316,7 +321,7 @@ class DocumentRecords:
         async with self._database.reading() as session:
             return await session.get(DocumentRecord, document_id)
 
-    async def totals(self, collection: str, space: str) -> CollectionTotals:
+    async def totals(self, collection: str, embedding_fingerprint: str) -> CollectionTotals:
         """Return the totals of a collection."""
         ready = DocumentRecord.state == DocumentState.READY
         async with self._database.reading() as session:
@@ -327,7 +332,7 @@ class DocumentRecords:
                         func.coalesce(func.sum(DocumentRecord.chunk_count).filter(ready), 0),
                         func.coalesce(func.sum(DocumentRecord.size).filter(ready), 0),
                         func.count().filter(DocumentRecord.state == DocumentState.PENDING),
-                        func.count().filter(ready, DocumentRecord.space != space),
+                        func.count().filter(ready, DocumentRecord.embedding_fingerprint != embedding_fingerprint),
                     ).where(DocumentRecord.collection == collection)
                 )
             ).one()

@@ -58,10 +58,14 @@ class LyingIndex(MemoryIndex):
         self.own: set[str] = set()
 
     async def add(
-        self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
+        self,
+        collection: str,
+        embedding_fingerprint: str,
+        chunks: Sequence[IndexedChunk],
+        vectors: Sequence[Vector] | None,
     ) -> None:
         """Store the chunks, and remember what to lie about."""
-        await super().add(collection, space, chunks, vectors)
+        await super().add(collection, embedding_fingerprint, chunks, vectors)
         for chunk in chunks:
             if chunk.text in (HIDDEN, FOREIGN):
                 self.foreign.append(chunk)

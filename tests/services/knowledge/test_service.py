@@ -491,7 +491,7 @@ async def test_another_embedding_model(world: World) -> None:
     await idle(second)
     await until(lambda: not [task for task in asyncio.all_tasks() if "_drop_unused" in repr(task)])
     assert (await second.status(GROUP)).stale == 0
-    assert await world.index.spaces(GROUP) == {"new"}
+    assert await world.index.embedding_fingerprints(GROUP) == {"new"}
     assert await world.found("住宿标准", fingerprint="new")
     await assert_whole(world, second)
 
