@@ -110,7 +110,7 @@ async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file
         raise too_large(MAX_BYTES)
     path = knowledge.new_incoming()
     try:
-        session, rules = speaker.session, settings().knowledge
+        session = speaker.session
         await fetch(
             bot,
             file,
@@ -119,7 +119,7 @@ async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file
             path,
             MAX_BYTES,
             knowledge.min_bytes_per_s,
-            rules.client_file_dirs,
+            settings().knowledge.client_file_dirs,
         )
         return await asyncio.to_thread(read_samples, path)
     finally:

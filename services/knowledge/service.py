@@ -75,14 +75,14 @@ class KnowledgeService:
         files: FileStore,
         index: SearchIndex,
         builder: IndexBuilder,
-        rules: KnowledgeSettings,
+        settings: KnowledgeSettings,
         retry_after_s: Sequence[float] = _RETRY_AFTER_S,
     ) -> None:
         self._records = records
         self._files = files
         self._index = index
         self._builder = builder
-        self._rules = rules
+        self._settings = settings
         self._retry_after_s = retry_after_s
         self._closing = False
         self._places = Gate(_BUILDS)
@@ -117,15 +117,15 @@ class KnowledgeService:
     @property
     def max_bytes(self) -> int:
         """The size limit of a file, in bytes."""
-        return self._rules.max_file_mb << 20
+        return self._settings.max_file_mb << 20
 
     def refusal(self, name: str, size: int) -> str:
         """Return why a file of this name and size (bytes) is not worth downloading, or "" if it is acceptable."""
         file_type = _file_type(name)
-        if file_type not in self._rules.file_types:
+        if file_type not in self._settings.file_types:
             if file_type in OLD_OFFICE:
                 return MESSAGES[Rejection.OLD_OFFICE].format(modern=OLD_OFFICE[file_type])
-            kinds = "、".join(self._rules.file_types)
+            kinds = "、".join(self._settings.file_types)
             kind = f" .{file_type} " if file_type else "没有扩展名的"
             return f"不支持{kind}文件，可以发 {kinds}。"
         if size > self.max_bytes:
@@ -140,7 +140,7 @@ class KnowledgeService:
     @property
     def min_bytes_per_s(self) -> int:
         """The minimum speed of a download; 0 accepts any speed."""
-        return self._rules.min_download_kbps * 1000
+        return self._settings.min_download_kbps * 1000
 
     @asynccontextmanager
     async def receiving(
@@ -151,7 +151,7 @@ class KnowledgeService:
         Raise `DocumentRejected` when the knowledge base has no room for the file, and `StorageError` when the disk has
         none.
         """
-        if limit := self._rules.max_total_mb << 20:
+        if limit := self._settings.max_total_mb << 20:
             used = await self._records.size_beside(collection, clean_name(name))
             if used + size > limit:
                 raise DocumentRejected(self._no_room(used, size))
@@ -430,7 +430,7 @@ class KnowledgeService:
             upload_id=file.upload_id,
         )
         try:
-            registration = await self._records.register(new, self._rules.max_total_mb << 20)
+            registration = await self._records.register(new, self._settings.max_total_mb << 20)
         except ServiceError:
             # No record was written. The sender's file will be downloaded again, so nothing would refer to this copy.
             await self._files.remove(stored_name)
@@ -443,7 +443,7 @@ class KnowledgeService:
         return registration.document, registration.created
 
     def _no_room(self, used: int, size: int) -> str:
-        limit = self._rules.max_total_mb
+        limit = self._settings.max_total_mb
         return (
             f"知识库的文件合计最多 {limit} MB，已有 {used / (1 << 20):.1f} MB，"
             f"放不下这个 {size / (1 << 20):.1f} MB 的文件，{_MAKE_ROOM}"
@@ -454,7 +454,7 @@ class KnowledgeService:
 
         A rebuild is always admitted, because its document is already there.
         """
-        limit = self._rules.max_chunks
+        limit = self._settings.max_chunks
         if not limit or document.state == DocumentState.READY:
             return
         async with self._admitting:

@@ -53,8 +53,8 @@ async def main(directory: Path) -> None:
     await index.open()
     builder = IndexBuilder(index, bigram_model(), ParseLimits(), 100, 0)
     files = FileStore(directory, reserve_bytes=0)
-    rules = KnowledgeSettings.model_validate({})
-    knowledge = KnowledgeService(DocumentRecords(database), files, index, builder, rules, retry_after_s=(0.1,))
+    settings = KnowledgeSettings.model_validate({})
+    knowledge = KnowledgeService(DocumentRecords(database), files, index, builder, settings, retry_after_s=(0.1,))
     await knowledge.resume()
     first = await knowledge.add_text(GROUP, "一", "住宿标准为每晚三百五十元。", 1, 2)
     steps: dict[str, object] = {"first": first.status}

@@ -87,9 +87,9 @@ class Directory:
             embeddings.gate.clear()
         model = bigram_model(embeddings=embeddings)
         builder = IndexBuilder(index, model, ParseLimits(), 100, 0)
-        rules = KnowledgeSettings.model_validate({})
+        settings = KnowledgeSettings.model_validate({})
         knowledge = KnowledgeService(
-            DocumentRecords(database), FileStore(self.path), index, builder, rules, retry_after_s=(0.02,)
+            DocumentRecords(database), FileStore(self.path), index, builder, settings, retry_after_s=(0.02,)
         )
         await knowledge.resume()
         self._stack.push_async_callback(knowledge.close)

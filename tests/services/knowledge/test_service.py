@@ -76,12 +76,12 @@ class World:
         return DocumentRecords(self.database)
 
     async def open(
-        self, fingerprint: str = "bigram", *, chunk_chars: int = 100, reserve_bytes: int | None = None, **rules: int
+        self, fingerprint: str = "bigram", *, chunk_chars: int = 100, reserve_bytes: int | None = None, **changed: int
     ) -> KnowledgeService:
         """Start the service, as the bot does."""
         builder = IndexBuilder(self.index, bigram_model(fingerprint, self.embeddings), ParseLimits(), chunk_chars, 0)
         store = FileStore(self.directory, reserve_bytes=reserve_bytes)
-        settings = KnowledgeSettings.model_validate({"max_file_mb": 1, **rules})
+        settings = KnowledgeSettings.model_validate({"max_file_mb": 1, **changed})
         knowledge = KnowledgeService(self.records, store, self.index, builder, settings, retry_after_s=(0.02,))
         await knowledge.resume()
         self.stack.push_async_callback(knowledge.close)
