@@ -14,8 +14,8 @@ from plugins._files import UploadedFile, fetch
 from plugins._messages import shortened
 from plugins._outbox import Delivery
 from plugins._retrieval_report import file_name, retrieval_text
+from plugins._send_queue import Priority
 from plugins._speaker import AskedKnowledge, Speaker, asked_knowledge, member_role
-from plugins._turns import Priority
 from plugins._working import working
 from services.budgets.charge import Charge, charged
 from services.errors import DocumentRejected, DownloadFailed, ServiceError

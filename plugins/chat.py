@@ -78,7 +78,7 @@ async def _answer(
             await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
 
         async def answered() -> Answer:
-            async with questions.turn(speaker.session):
+            async with questions.place(speaker.session):
                 return await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
 
         async with working(show):

@@ -10,7 +10,7 @@ from plugins._chat import Chat
 from plugins._depends import Answering, Proactive, is_open, outbox, services, settings
 from plugins._messages import answer_text
 from plugins._outbox import Delivery
-from plugins._turns import Priority
+from plugins._send_queue import Priority
 from plugins._unasked import MARK, group_message, is_unasked, reaction_of, replied_to
 from services.answering.models import AnswerKind
 from services.answering.service import QuestionAnswering

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from services.answering.service import QuestionAnswering
 from services.answering.written import review
+from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget
 from services.budgets.questions import QuestionBudget
-from services.budgets.turns import FairTurns
 from services.database import open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
@@ -115,7 +115,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         questions = QuestionBudget(
             settings.budget,
             {int(number) for number in settings.superusers},
-            FairTurns(1 if shared else _QUESTIONS_AT_ONCE),
+            FairQueue(1 if shared else _QUESTIONS_AT_ONCE),
         )
         await questions.resume(usage)
 

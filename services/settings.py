@@ -225,7 +225,7 @@ class MemorySettings(Section):
 
 
 class SendSettings(Section):
-    """The pace of sending: messages wait their turn, none is dropped."""
+    """The pace of sending: messages wait, none is dropped."""
 
     group_interval_s: float = Field(1.5, ge=0, le=60, description="同一个群两条消息至少隔几秒，0 为不限")
     per_minute: int = Field(20, ge=0, le=600, description="一个账号在所有群合计每分钟最多发几条，0 为不限")

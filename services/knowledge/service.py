@@ -24,8 +24,8 @@ from services.knowledge.models import (
     Progress,
 )
 from services.knowledge.rejections import MESSAGES, Rejection
+from services.knowledge.scheduling import JobGate, Places
 from services.knowledge.storage import FileStore
-from services.knowledge.turns import Gate, Places
 from services.records.documents import DocumentRecords, NewDocument, NoRoom
 from services.records.tables import DocumentRecord, DocumentState, now
 from services.settings import KnowledgeSettings
@@ -85,8 +85,8 @@ class KnowledgeService:
         self._settings = settings
         self._retry_after_s = retry_after_s
         self._closing = False
-        self._places = Gate(_BUILDS)
-        self._downloads = Gate(_DOWNLOADS)
+        self._places = JobGate(_BUILDS)
+        self._downloads = JobGate(_DOWNLOADS)
         self._admitting = asyncio.Lock()
         # Documents whose chunks are lost and whose originals cannot be read: another attempt would not help.
         self._beyond_repair: set[int] = set()

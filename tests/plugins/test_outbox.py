@@ -12,7 +12,7 @@ from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable,
 from plugins._chat import Chat
 from plugins._outbox import Delivery, Outbox, split_text
 from plugins._recalls import Recalls
-from plugins._turns import Priority
+from plugins._send_queue import Priority
 from services.settings import SendSettings
 
 TEXTS = st.text(alphabet=st.sampled_from("一二三四五。！？\n ab；"), max_size=400)

@@ -20,7 +20,7 @@ class Priority(IntEnum):
 
 
 @dataclass(eq=False, slots=True)
-class Turn:
+class QueuedMessage:
     """A message in the queue of its account.
 
     `asked_at` is in seconds of the queue's clock. `interval_s` is how long its lane rests after each call. A message
@@ -37,19 +37,19 @@ class Turn:
 class _Lane:
     """A chat, with the message that is being sent to it, and the time from which the next call is allowed."""
 
-    holder: Turn | None = None
+    holder: QueuedMessage | None = None
     free_at: float = 0.0
 
 
 @dataclass(slots=True)
-class Turns:
+class SendQueue:
     """The queue of one account. `per_minute` limits its calls in any 60 seconds, and 0 means no limit.
 
     The queue has no clock. Methods that depend on the time take it as an argument, in seconds that never decrease.
     """
 
     per_minute: int
-    _waiting: list[Turn] = field(default_factory=list[Turn])
+    _waiting: list[QueuedMessage] = field(default_factory=list[QueuedMessage])
     _lanes: dict[Hashable, _Lane] = field(default_factory=dict[Hashable, _Lane])
     _sent: deque[float] = field(default_factory=deque[float])
     _answers_in_a_row: int = 0
@@ -58,7 +58,7 @@ class Turns:
         """Return the number of waiting messages."""
         return len(self._waiting)
 
-    def __iter__(self) -> Iterator[Turn]:
+    def __iter__(self) -> Iterator[QueuedMessage]:
         """Iterate over a copy of the waiting messages, oldest first."""
         return iter(tuple(self._waiting))
 
@@ -67,20 +67,20 @@ class Turns:
         """The number of chats that are remembered: those in use, and those that have not rested long enough."""
         return len(self._lanes)
 
-    def add(self, turn: Turn) -> None:
+    def add(self, message: QueuedMessage) -> None:
         """Queue a message for its next call."""
-        self._waiting.append(turn)
+        self._waiting.append(message)
 
-    def discard(self, turn: Turn) -> None:
+    def discard(self, message: QueuedMessage) -> None:
         """Remove a message from the queue."""
-        if turn in self._waiting:
-            self._waiting.remove(turn)
+        if message in self._waiting:
+            self._waiting.remove(message)
 
-    def release(self, turn: Turn) -> None:
+    def release(self, message: QueuedMessage) -> None:
         """End a message, which frees its lane for the next one."""
-        self.discard(turn)
-        lane = self._lanes.get(turn.lane)
-        if lane is not None and lane.holder is turn:
+        self.discard(message)
+        lane = self._lanes.get(message.lane)
+        if lane is not None and lane.holder is message:
             lane.holder = None
 
     def take_back(self) -> None:
@@ -88,7 +88,7 @@ class Turns:
         if self._sent:
             self._sent.pop()
 
-    def take(self, now: float) -> Turn | None:
+    def take(self, now: float) -> QueuedMessage | None:
         """Remove the message that goes now from the queue, count its call and return it.
 
         Return None if all messages have to wait.
@@ -96,45 +96,47 @@ class Turns:
         self._forget(now)
         if self.per_minute and len(self._sent) >= self.per_minute:
             return None
-        ready = [turn for turn in self._waiting if self._ready_at(turn) <= now]
+        ready = [message for message in self._waiting if self._ready_at(message) <= now]
         if not ready:
             return None
-        turn = self._most_urgent(ready, now)
-        if turn.priority is Priority.NOTICE:
+        message = self._most_urgent(ready, now)
+        if message.priority is Priority.NOTICE:
             self._answers_in_a_row = 0
         else:
             self._answers_in_a_row += 1
-        self._waiting.remove(turn)
-        lane = self._lanes.setdefault(turn.lane, _Lane())
-        lane.holder, lane.free_at = turn, now + turn.interval_s
+        self._waiting.remove(message)
+        lane = self._lanes.setdefault(message.lane, _Lane())
+        lane.holder, lane.free_at = message, now + message.interval_s
         if self.per_minute:
             self._sent.append(now)
-        return turn
+        return message
 
     def next_at(self, now: float) -> float | None:
         """Return when the next message may go if nothing else happens until then, or None if that is unknown."""
-        times = [at for turn in self._waiting if (at := self._ready_at(turn)) != float("inf")]
+        times = [at for message in self._waiting if (at := self._ready_at(message)) != float("inf")]
         if not times:
             return None
         full = bool(self.per_minute) and len(self._sent) >= self.per_minute
         return max(now, min(times), self._sent[0] + MINUTE_S if full else 0.0)
 
-    def _most_urgent(self, ready: list[Turn], now: float) -> Turn:
+    def _most_urgent(self, ready: list[QueuedMessage], now: float) -> QueuedMessage:
         # The list is in the order in which messages were queued, and `min` returns the first of equal elements.
-        aged = [turn for turn in ready if turn.priority is Priority.NOTICE and now - turn.asked_at >= AGED_S]
+        aged = [
+            message for message in ready if message.priority is Priority.NOTICE and now - message.asked_at >= AGED_S
+        ]
         if aged and self._answers_in_a_row >= _ANSWERS_BEFORE_AGED:
             return aged[0]
-        return min(ready, key=lambda turn: (not self._holds_lane(turn), turn.priority))
+        return min(ready, key=lambda message: (not self._holds_lane(message), message.priority))
 
-    def _ready_at(self, turn: Turn) -> float:
-        lane = self._lanes.get(turn.lane)
+    def _ready_at(self, message: QueuedMessage) -> float:
+        lane = self._lanes.get(message.lane)
         if lane is None:
             return 0.0
-        return lane.free_at if lane.holder in (None, turn) else float("inf")
+        return lane.free_at if lane.holder in (None, message) else float("inf")
 
-    def _holds_lane(self, turn: Turn) -> bool:
-        lane = self._lanes.get(turn.lane)
-        return lane is not None and lane.holder is turn
+    def _holds_lane(self, message: QueuedMessage) -> bool:
+        lane = self._lanes.get(message.lane)
+        return lane is not None and lane.holder is message
 
     def _forget(self, now: float) -> None:
         while self._sent and self._sent[0] <= now - MINUTE_S:
