@@ -1,7 +1,6 @@
 """The documents: which there are, which of them are visible, and what waits to be removed."""
 
-from collections.abc import Collection as AbstractCollection
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -175,7 +174,7 @@ class DocumentRecords:
                 await self._retire(session, found)
             return list(found)
 
-    async def ask_rebuild(self, collection: str, only: AbstractCollection[int] | None = None) -> list[DocumentRecord]:
+    async def ask_rebuild(self, collection: str, only: Collection[int] | None = None) -> list[DocumentRecord]:
         """Increment the revision of visible documents, so that their build ids change, and return those documents.
 
         `only` names the documents by id; None means all. A document with a rebuild in progress is left out.
@@ -267,7 +266,7 @@ class DocumentRecords:
             )
             return list(found)
 
-    async def retire_unknown(self, collection: str, builds: AbstractCollection[str]) -> int:
+    async def retire_unknown(self, collection: str, builds: Collection[str]) -> int:
         """Retire those of `builds` that belong to no document and are not retired yet, and return their number."""
         async with self._database.writing() as session:
             of_documents = select(DocumentRecord.build_id, DocumentRecord.target_build_id).where(
@@ -280,7 +279,7 @@ class DocumentRecords:
             session.add_all(RetiredRecord(collection=collection, build_id=build_id) for build_id in unknown)
             return len(unknown)
 
-    async def visible(self, collection: str, build_ids: AbstractCollection[str]) -> Mapping[str, DocumentRecord]:
+    async def visible(self, collection: str, build_ids: Collection[str]) -> Mapping[str, DocumentRecord]:
         """Return the visible documents of this collection by build; nothing else may be shown to anyone."""
         if not build_ids:
             return {}

@@ -28,7 +28,7 @@ from services.records.conversations import ConversationRecords
 from services.records.tables import ModelCallRecord
 from services.records.usage import UsageRecords
 from services.retrieval.models import Question
-from services.session import Collection
+from services.session import KnowledgeCollection
 from services.settings import BudgetSettings, LLMSettings, MemorySettings
 from tests.e2e.model_server import Mode, ModelServer
 from tests.fakes.chat import Reply, ScriptedChatModel
@@ -216,7 +216,7 @@ async def test_an_entry_that_cannot_be_written_costs_no_answer(world: World, cap
 
 # -- what users see ---------------------------------------------------------------------------------------------------
 
-GROUP, SESSION = Collection("group_777"), "group_777_2"
+GROUP, SESSION = KnowledgeCollection("group_777"), "group_777_2"
 PASSAGE = "住宿标准为每晚三百五十元，超出自理。"
 QUESTION = Question("住宿标准为每晚多少元")
 
