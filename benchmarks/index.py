@@ -24,7 +24,7 @@ from services.index.process import IndexProcess
 DIMENSIONS = 384
 CHARACTERS = 300
 SEARCHES = 100
-SPACE = "random"
+FINGERPRINT = "random"
 _HAN = [chr(0x4E00 + number) for number in range(3_000)]
 # The n-th most common character has a frequency of about 1/n, so that the postings resemble those of real text, not
 # those of noise.
@@ -97,7 +97,7 @@ async def searches(index: IndexProcess, corpus: Corpus, count: int = SEARCHES) -
     """Return the times of consecutive hybrid searches, in ms."""
     times: list[float] = []
     for number in range(count):
-        request = SearchRequest("group_1", corpus.text(20), SPACE, corpus.vectors[number].tolist(), 20)
+        request = SearchRequest("group_1", corpus.text(20), FINGERPRINT, corpus.vectors[number].tolist(), 20)
         before = time.perf_counter()
         await index.search(request)
         times.append((time.perf_counter() - before) * 1e3)
@@ -121,11 +121,11 @@ async def measure(size: int) -> None:
         opened = time.perf_counter() - before
         before = time.perf_counter()
         async with LoopWatch() as watch:
-            await index.add("group_1", SPACE, corpus.chunks, corpus.vectors.tolist())
+            await index.add("group_1", FINGERPRINT, corpus.chunks, corpus.vectors.tolist())
         rate = size / (time.perf_counter() - before)
         idle = spread(await searches(index, corpus))
         again = [IndexedChunk(f"n{n}", "new", n, corpus.text()) for n in range(min(size, 4_000))]
-        adding = asyncio.create_task(index.add("group_1", SPACE, again, corpus.vectors[: len(again)].tolist()))
+        adding = asyncio.create_task(index.add("group_1", FINGERPRINT, again, corpus.vectors[: len(again)].tolist()))
         async with LoopWatch() as busy_watch:
             busy = spread(await searches(index, corpus))
         still_adding = not adding.done()

@@ -166,12 +166,12 @@ async def prepare(
     data_dir: Path,
     collection: str,
     chunks: int,
-    space: str,
+    embedding_fingerprint: str,
     text: Callable[[int], str] = passage,
     *,
     chunks_per_document: int | None = None,
 ) -> None:
-    """Put `chunks` visible chunks into `collection`, with vectors in `space`, as one document or several."""
+    """Put `chunks` visible chunks into `collection`, with vectors, as one document or several."""
     index = IndexProcess(data_dir)
     size = chunks_per_document or chunks
     try:
@@ -181,13 +181,15 @@ async def prepare(
                 count = min(size, chunks - first)
                 for start in range(0, count, 500):
                     rows, vectors = _rows(build_id, first, start, min(500, count - start), text)
-                    await index.add(collection, space, rows, vectors)
-                await _publish(records, collection, build_id, space, count)
+                    await index.add(collection, embedding_fingerprint, rows, vectors)
+                await _publish(records, collection, build_id, embedding_fingerprint, count)
     finally:
         await index.close()
 
 
-async def prepare_groups(data_dir: Path, names: list[str], chunks: int, space: str, text: Callable[[int], str]) -> None:
+async def prepare_groups(
+    data_dir: Path, names: list[str], chunks: int, embedding_fingerprint: str, text: Callable[[int], str]
+) -> None:
     """Write one small document to each collection, in the calling process, which must be the only one."""
     index = LocalIndex(data_dir)
     try:
@@ -195,8 +197,8 @@ async def prepare_groups(data_dir: Path, names: list[str], chunks: int, space: s
             for number, name in enumerate(names):
                 build_id = f"prepared-{name}"
                 rows, vectors = _rows(build_id, number * chunks, 0, chunks, text)
-                index.add(name, space, rows, vectors)
-                await _publish(records, name, build_id, space, chunks)
+                index.add(name, embedding_fingerprint, rows, vectors)
+                await _publish(records, name, build_id, embedding_fingerprint, chunks)
     finally:
         index.close()
 
@@ -224,7 +226,9 @@ def _rows(
     return rows, vectors.tolist()
 
 
-async def _publish(records: DocumentRecords, collection: str, build_id: str, space: str, chunks: int) -> None:
+async def _publish(
+    records: DocumentRecords, collection: str, build_id: str, embedding_fingerprint: str, chunks: int
+) -> None:
     registration = await records.register(
         NewDocument(
             collection=collection,
@@ -239,4 +243,4 @@ async def _publish(records: DocumentRecords, collection: str, build_id: str, spa
         )
     )
     assert isinstance(registration, Registration)
-    await records.publish(collection, registration.document.id, build_id, space, chunks)
+    await records.publish(collection, registration.document.id, build_id, embedding_fingerprint, chunks)

@@ -18,14 +18,14 @@ from benchmarks.quality.collection import open_shelf
 from benchmarks.quality.datasets import Message, Passage, passages_of_corpus, read_messages
 from benchmarks.quality.vectors import Vectors
 from services.database import Database, open_database, sqlite_url
-from services.proactive.models import Decision, GroupMessage, Outcome, Reason
+from services.proactive.models import Decision, GroupMessage, Reason, UnaskedOutcome
 from services.proactive.service import ProactiveService
 from services.records.groups import GateFeedbackRecords, GroupRecords
-from services.session import Collection, KnowledgeScope
+from services.session import KnowledgeCollection, KnowledgeScope
 from services.settings import ProactiveSettings
 
 GROUP, AUTHORS, EVERY_S = 777, 30, 40.0
-_COLLECTION = Collection.of_group(GROUP, KnowledgeScope.GROUP).name
+_COLLECTION = KnowledgeCollection.of_group(GROUP, KnowledgeScope.GROUP).name
 _FILLED = "filled"
 _TEXT_CHARS = 60
 
@@ -97,7 +97,7 @@ async def hold(proactive: ProactiveService, clock: Clock, messages: Iterable[Mes
         approval = await proactive.consider(said)
         place = ""
         if approval is not None and await proactive.still_wanted(approval):
-            await proactive.settle(approval, Outcome.SENT)
+            await proactive.settle(approval, UnaskedOutcome.SENT)
             place = approval.retrieval.references[0].place
         transcript.lines.append(Line(message, proactive.status(GROUP).decisions[-1], place))
     return transcript

@@ -111,12 +111,12 @@ async def timed(calls: Sequence[Callable[[], Awaitable[object]]]) -> list[float]
     return times
 
 
-def bare_chroma(data_dir: Path, space: str, vectors: list[list[float]]) -> tuple[float, list[float]]:
+def bare_chroma(data_dir: Path, embedding_fingerprint: str, vectors: list[list[float]]) -> tuple[float, list[float]]:
     """Return the seconds of the first and of each further query of Chroma alone, on the product's files."""
     import chromadb  # noqa: PLC0415 - only in a process of its own
 
     store = chromadb.PersistentClient(str(data_dir / "chroma")).get_collection(
-        f"{COLLECTION}.{space}", embedding_function=None
+        f"{COLLECTION}.{embedding_fingerprint}", embedding_function=None
     )
     times: list[float] = []
     for vector in vectors:
@@ -206,8 +206,8 @@ async def _in_process(function: Callable[..., _T], *arguments: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(executor, functools.partial(function, *arguments))
 
 
-def _fill(data_dir: Path, names: list[str], space: str, corpus: Path | None) -> None:
-    asyncio.run(prepare_groups(data_dir, names, GROUP_CHUNKS, space, _texts(corpus)))
+def _fill(data_dir: Path, names: list[str], embedding_fingerprint: str, corpus: Path | None) -> None:
+    asyncio.run(prepare_groups(data_dir, names, GROUP_CHUNKS, embedding_fingerprint, _texts(corpus)))
 
 
 def _texts(corpus: Path | None) -> Callable[[int], str]:

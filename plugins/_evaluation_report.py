@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from plugins._messages import shortened
 from plugins._retrieval_report import place, reason
-from services.evaluation.models import Evaluation, Outcome
+from services.evaluation.models import Evaluation, SampleOutcome
 
 _SHOWN = 8
 # Spreadsheets take these characters for the start of a formula, including the full-width forms, which East Asian
@@ -41,7 +41,7 @@ def _figures(evaluation: Evaluation) -> str:
     return "，".join(f"{name} {'无' if value is None else format(value, '.1%')}" for name, value in named)
 
 
-def _wrong_line(outcome: Outcome) -> str:
+def _wrong_line(outcome: SampleOutcome) -> str:
     text = shortened(outcome.question.text, 24)
     if outcome.found_document is False and outcome.question.expected:
         return f"{text}（没用上「{shortened(outcome.question.document, 16)}」）"
@@ -60,7 +60,7 @@ def result_csv(evaluation: Evaluation) -> bytes:
     return text.getvalue().encode("utf-8-sig", "ignore")
 
 
-def _row(outcome: Outcome) -> Sequence[str]:
+def _row(outcome: SampleOutcome) -> Sequence[str]:
     retrieval, best = outcome.retrieval, outcome.best
     cells = (
         outcome.question.text,
@@ -81,6 +81,6 @@ def _yes_or_no(value: bool | None, yes: str, no: str) -> str:
     return "" if value is None else yes if value else no
 
 
-def _score(outcome: Outcome) -> str:
+def _score(outcome: SampleOutcome) -> str:
     best = outcome.best
     return "无" if best is None or best.rerank_score is None else f"{best.rerank_score:.4f}"

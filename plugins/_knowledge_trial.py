@@ -14,8 +14,8 @@ from plugins._files import UploadedFile, fetch
 from plugins._messages import shortened
 from plugins._outbox import Delivery
 from plugins._retrieval_report import file_name, retrieval_text
+from plugins._send_queue import Priority
 from plugins._speaker import AskedKnowledge, Speaker, asked_knowledge, member_role
-from plugins._turns import Priority
 from plugins._working import working
 from services.budgets.charge import Charge, charged
 from services.errors import DocumentRejected, DownloadFailed, ServiceError
@@ -110,7 +110,7 @@ async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file
         raise too_large(MAX_BYTES)
     path = knowledge.new_incoming()
     try:
-        session, rules = speaker.session, settings().knowledge
+        session = speaker.session
         await fetch(
             bot,
             file,
@@ -119,7 +119,7 @@ async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file
             path,
             MAX_BYTES,
             knowledge.min_bytes_per_s,
-            rules.client_file_dirs,
+            settings().knowledge.client_file_dirs,
         )
         return await asyncio.to_thread(read_samples, path)
     finally:

@@ -1,8 +1,8 @@
-"""The outbox, which sends everything the bot says: in order, at an acceptable pace, in a form that QQ accepts.
+"""The outbox, which sends everything the bot says: in order, at an acceptable pace, in a format that QQ accepts.
 
 The limits are those that QQ bots found by experience: one text of up to 1,500 characters, a merged forward of at most
-30 nodes of 1,000 characters for up to 9,000, and a file above that. If QQ refuses a form, the next one is tried. A send
-that timed out may have arrived, so it is never repeated.
+30 nodes of 1,000 characters for up to 9,000, and a file above that. If QQ refuses a format, the next one is tried. A
+send that timed out may have arrived, so it is never repeated.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from plugins._chat import Chat
 from plugins._recalls import Recalls
-from plugins._turns import Priority, Turn, Turns
+from plugins._send_queue import Priority, QueuedMessage, SendQueue
 from services.settings import SendSettings
 
 PLAIN_CHARS = 1500
@@ -62,16 +62,16 @@ class _NotSent(Exception):
 
 
 class _Refused(Exception):
-    """Signals that QQ did not accept this form."""
+    """Signals that QQ did not accept this format."""
 
 
 @dataclass(eq=False, slots=True)
 class _Outgoing:
-    """A message on its way. `granted` is set while it waits for a turn, and `away_since` while its account is away."""
+    """A message on its way. `granted` is set while it waits for a call, and `away_since` while its account is away."""
 
     chat: Chat
     reply_to: int | None
-    turn: Turn
+    queued: QueuedMessage
     has_begun: bool = False
     granted: asyncio.Future[Delivery | None] | None = None
     away_since: float | None = None
@@ -81,8 +81,8 @@ class _Outgoing:
 class _Queue:
     """The messages of one account. QQ watches each account separately."""
 
-    turns: Turns
-    messages: dict[Turn, _Outgoing] = field(default_factory=dict[Turn, _Outgoing])
+    order: SendQueue
+    messages: dict[QueuedMessage, _Outgoing] = field(default_factory=dict[QueuedMessage, _Outgoing])
     timer: asyncio.TimerHandle | None = None
 
 
@@ -140,7 +140,7 @@ class Outbox:
         """
         async with self._outgoing(chat, reply_to, priority, asker) as message:
             try:
-                return await self._in_best_form(message, text)
+                return await self._in_best_format(message, text)
             except _NotSent as not_sent:
                 return not_sent.delivery
 
@@ -159,23 +159,23 @@ class Outbox:
             await self._note(message, note)
             return Delivery.SENT
 
-    # -- forms --------------------------------------------------------------------------------------------------------
+    # -- formats ------------------------------------------------------------------------------------------------------
 
-    async def _in_best_form(self, message: _Outgoing, text: str) -> Delivery:
-        forms: list[Callable[[_Outgoing, str], Awaitable[None]]]
-        forms = [self._plain, self._forward, self._pieces, self._file]
+    async def _in_best_format(self, message: _Outgoing, text: str) -> Delivery:
+        formats: list[Callable[[_Outgoing, str], Awaitable[None]]]
+        formats = [self._plain, self._forward, self._pieces, self._file]
         if len(text) > FORWARD_CHARS:
-            forms = [self._file, self._forward, self._pieces]
+            formats = [self._file, self._forward, self._pieces]
         elif len(text) > PLAIN_CHARS:
-            forms = forms[1:]
-        for form in forms:
+            formats = formats[1:]
+        for send in formats:
             try:
-                await form(message, text)
+                await send(message, text)
             except _Refused as refused:
-                logger.warning(f"QQ refused a message of {len(text)} characters as {form.__name__}: {refused}")
+                logger.warning(f"QQ refused a message of {len(text)} characters as {send.__name__}: {refused}")
             else:
                 return Delivery.SENT
-        logger.error(f"a message of {len(text)} characters to {message.chat} could not be sent in any form")
+        logger.error(f"a message of {len(text)} characters to {message.chat} could not be sent in any format")
         return Delivery.REFUSED
 
     async def _plain(self, message: _Outgoing, text: str) -> None:
@@ -238,7 +238,7 @@ class Outbox:
     async def _call(self, message: _Outgoing, action: str, /, **parameters: Any) -> Any:
         chat = message.chat
         while True:
-            account = await self._turn(message)
+            account = await self._allowed_account(message)
             try:
                 result = await account.call_api(action, **parameters)
             except ActionFailed as failed:
@@ -248,7 +248,7 @@ class Outbox:
                 raise _Refused(str(failed.info)) from failed
             except (ApiNotAvailable, WebSocketClosed, WebSocketDisconnect):
                 # The socket was closed before anything was written to it.
-                self._queues[chat.self_id].turns.take_back()
+                self._queues[chat.self_id].order.take_back()
                 await asyncio.sleep(0.1)
             except NetworkError:
                 logger.warning(f"{action} to {chat} got no answer; it may have arrived and is not repeated")
@@ -264,30 +264,30 @@ class Outbox:
         self, chat: Chat, reply_to: int | None, priority: Priority, asker: int | None = None
     ) -> AsyncGenerator[_Outgoing]:
         now = asyncio.get_running_loop().time()
-        turn = Turn(chat, priority, now, self._pace.group_interval_s if chat.is_group else 0.0, asker)
-        message = _Outgoing(chat, reply_to, turn)
-        queue = self._queues.setdefault(chat.self_id, _Queue(Turns(self._pace.per_minute)))
-        queue.messages[turn] = message
+        queued = QueuedMessage(chat, priority, now, self._pace.group_interval_s if chat.is_group else 0.0, asker)
+        message = _Outgoing(chat, reply_to, queued)
+        queue = self._queues.setdefault(chat.self_id, _Queue(SendQueue(self._pace.per_minute)))
+        queue.messages[queued] = message
         self.waiting += 1
         try:
             yield message
         finally:
             self.waiting -= 1
-            del queue.messages[turn]
-            queue.turns.release(turn)
+            del queue.messages[queued]
+            queue.order.release(queued)
             self._serve(chat.self_id)
 
-    async def _turn(self, message: _Outgoing) -> Account:
+    async def _allowed_account(self, message: _Outgoing) -> Account:
         """Wait until the next call of `message` is allowed, and return its account."""
         self_id = message.chat.self_id
         while True:
             message.granted = asyncio.get_running_loop().create_future()
-            self._queues[self_id].turns.add(message.turn)
+            self._queues[self_id].order.add(message.queued)
             self._serve(self_id)
             try:
                 not_sent = await message.granted
             finally:
-                self._queues[self_id].turns.discard(message.turn)
+                self._queues[self_id].order.discard(message.queued)
                 message.granted = None
             if not_sent is not None:
                 raise _NotSent(not_sent)
@@ -305,22 +305,22 @@ class Outbox:
         loop = asyncio.get_running_loop()
         now = loop.time()
         is_away = self._account(self_id) is None
-        for turn in queue.turns:
-            message = queue.messages[turn]
+        for queued in queue.order:
+            message = queue.messages[queued]
             message.away_since = (message.away_since or now) if is_away else None
             if (not_sent := self._not_sent(message, now)) is not None:
                 _grant(message, not_sent)
             if message.granted is None or message.granted.done():
                 # It was given up, or its sender was cancelled and has not run since.
-                queue.turns.discard(turn)
+                queue.order.discard(queued)
         next_at = None
         if is_away:
-            waiting = [queue.messages[turn].away_since or now for turn in queue.turns]
+            waiting = [queue.messages[queued].away_since or now for queued in queue.order]
             next_at = min(waiting) + self._reconnect_s if waiting else None
         else:
-            while (turn := queue.turns.take(now)) is not None:
-                _grant(queue.messages[turn], None)
-            next_at = queue.turns.next_at(now)
+            while (queued := queue.order.take(now)) is not None:
+                _grant(queue.messages[queued], None)
+            next_at = queue.order.next_at(now)
         if next_at is not None:
             queue.timer = loop.call_at(next_at, self._serve, self_id)
 

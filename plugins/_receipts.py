@@ -11,7 +11,7 @@ from nonebot import logger
 from plugins._chat import Chat
 from plugins._messages import arrival_text, receipt_text
 from plugins._outbox import Delivery, Outbox
-from plugins._turns import Priority
+from plugins._send_queue import Priority
 from plugins._working import SHOW_AFTER_S
 from services.knowledge.models import IngestResult
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from plugins._messages import shortened
-from services.evaluation.models import Outcome, best_candidate
+from services.evaluation.models import SampleOutcome, best_candidate
 from services.index.tokens import normalise
 from services.retrieval.models import Candidate, Question, Reference, Retrieval, RetrievalStatus, Verdict
 from services.retrieval.query import build_query
@@ -24,7 +24,7 @@ _EXCERPT_CHARS = 40
 _LEAD_CHARS = 6
 
 
-def retrieval_text(outcome: Outcome, quoted: str = "") -> str:
+def retrieval_text(outcome: SampleOutcome, quoted: str = "") -> str:
     """Return the verdict, what was searched, up to five candidates with their figures, and the counts of each stage."""
     lines = [verdict_line(outcome)]
     retrieval = outcome.retrieval
@@ -49,7 +49,7 @@ def retrieval_text(outcome: Outcome, quoted: str = "") -> str:
     return "\n".join(lines)
 
 
-def verdict_line(outcome: Outcome) -> str:
+def verdict_line(outcome: SampleOutcome) -> str:
     """Return in one line whether the bot would answer, and why."""
     if outcome.failure or outcome.retrieval is None:
         return f"测不了：{outcome.failure}"

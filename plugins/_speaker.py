@@ -11,7 +11,7 @@ from nonebot.params import Depends
 from plugins._chat import Chat
 from plugins._depends import outbox, receipts, services, settings
 from services.roles import Action, Place, Role, lowest_role, refusal
-from services.session import Collection, KnowledgeScope, Session, SessionScope
+from services.session import KnowledgeCollection, KnowledgeScope, Session, SessionScope
 
 _ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER}
 
@@ -46,7 +46,7 @@ class Speaker:
         return self.place is Place.GROUP and settings().session.scope is SessionScope.GROUP
 
     @property
-    def own_collection(self) -> Collection:
+    def own_collection(self) -> KnowledgeCollection:
         """The knowledge base that belongs to this place."""
         return self.session.collection(settings().knowledge.scope)
 
@@ -100,7 +100,7 @@ async def member_role(bot: Bot, group_id: int, user_id: int, *, fresh: bool = Fa
 class AskedKnowledge:
     """The knowledge base that questions go to. `group_id` is set if a private chat asks that of a group."""
 
-    collection: Collection
+    collection: KnowledgeCollection
     group_id: int | None = None
     refusal: str = ""
 
@@ -118,10 +118,10 @@ async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
             group_id,
             f"现在无法确认你在群 {group_id} 里，没有查那个群的资料。发 /kb use 0 改查自己的资料。",
         )
-    return AskedKnowledge(Collection.of_group(group_id, settings().knowledge.scope), group_id)
+    return AskedKnowledge(KnowledgeCollection.of_group(group_id, settings().knowledge.scope), group_id)
 
 
-def reading_count(speaker: Speaker, collection: Collection) -> int:
+def reading_count(speaker: Speaker, collection: KnowledgeCollection) -> int:
     """Return how many files are being added to a knowledge base, as far as this chat may know about them."""
     arriving = receipts.reading_count(speaker.chat) if collection == speaker.own_collection else 0
     # Files that are still being downloaded are not documents yet, and documents may also come from the server or from

@@ -78,7 +78,7 @@ async def _answer(
             await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
 
         async def answered() -> Answer:
-            async with questions.turn(speaker.session):
+            async with questions.place(speaker.session):
                 return await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
 
         async with working(show):
@@ -87,7 +87,7 @@ async def _answer(
             await answering.withdraw(speaker.session_id, speaker.session.user_id, question)
             return
         await speaker.reply(answer_text(answer, reading_count(speaker, asked.collection)))
-    answering.tidy(speaker.session_id)
+    answering.schedule_summary(speaker.session_id)
 
 
 def _unanswerable(question: Question, message: Message) -> str:

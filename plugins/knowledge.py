@@ -18,7 +18,7 @@ from plugins._subcommands import split_subcommand
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
 from services.roles import Action, Place
-from services.session import Collection, Session
+from services.session import KnowledgeCollection, Session
 
 __plugin_meta__ = PluginMetadata("知识库", "查看和管理群资料", "/kb status、/kb list……", type="application")
 
@@ -84,7 +84,7 @@ async def _(
 # -- inspection -------------------------------------------------------------------------------------------------------
 
 
-async def _status(_speaker: Speaker, knowledge: KnowledgeService, collection: Collection, _rest: str) -> str:
+async def _status(_speaker: Speaker, knowledge: KnowledgeService, collection: KnowledgeCollection, _rest: str) -> str:
     return status_text(await knowledge.status(collection.name))
 
 
@@ -109,7 +109,7 @@ def status_text(status: KnowledgeStatus) -> str:
     return "\n".join(lines)
 
 
-async def _list(speaker: Speaker, knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+async def _list(speaker: Speaker, knowledge: KnowledgeService, collection: KnowledgeCollection, rest: str) -> str:
     page = _number(rest) or 1
     entries, total = await knowledge.documents(collection.name, page, _PAGE)
     pages = -(-total // _PAGE)
@@ -127,7 +127,7 @@ def _entry_line(entry: DocumentEntry) -> str:
     return f"{shortened(entry.name, 24)}{version}（{f'{entry.chunks} 块' if entry.ready else '入库中'}）"
 
 
-async def _show(_speaker: Speaker, knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+async def _show(_speaker: Speaker, knowledge: KnowledgeService, collection: KnowledgeCollection, rest: str) -> str:
     number = _number(rest)
     view = await knowledge.show(collection.name, number) if number else None
     if view is None:
@@ -142,7 +142,7 @@ async def _show(_speaker: Speaker, knowledge: KnowledgeService, collection: Coll
     return "\n".join(lines)
 
 
-async def _search(speaker: Speaker, _knowledge: KnowledgeService, collection: Collection, rest: str) -> str:
+async def _search(speaker: Speaker, _knowledge: KnowledgeService, collection: KnowledgeCollection, rest: str) -> str:
     if not rest:
         return "请写上要找的词，例如 /kb search 报销。"
     found = await services().retriever.search(collection.name, rest, 5)
@@ -281,7 +281,7 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) <= 12 else 0
 
 
-_LOOKING: Mapping[Action, Callable[[Speaker, KnowledgeService, Collection, str], Awaitable[str]]] = {
+_LOOKING: Mapping[Action, Callable[[Speaker, KnowledgeService, KnowledgeCollection, str], Awaitable[str]]] = {
     Action.KB_STATUS: _status,
     Action.KB_LIST: _list,
     Action.KB_SHOW: _show,

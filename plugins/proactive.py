@@ -10,12 +10,12 @@ from plugins._chat import Chat
 from plugins._depends import Answering, Proactive, is_open, outbox, services, settings
 from plugins._messages import answer_text
 from plugins._outbox import Delivery
-from plugins._turns import Priority
+from plugins._send_queue import Priority
 from plugins._unasked import MARK, group_message, is_unasked, reaction_of, replied_to
 from services.answering.models import AnswerKind
 from services.answering.service import QuestionAnswering
 from services.budgets.charge import Charge, charged
-from services.proactive.models import GroupMessage, OpinionSource, Outcome
+from services.proactive.models import GroupMessage, OpinionSource, UnaskedOutcome
 from services.proactive.rules import asks_for_quiet
 from services.proactive.service import OBJECTION_QUIET, ProactiveService
 from services.records.tables import now
@@ -86,21 +86,21 @@ async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService
         return
     # Other messages may have used up the limit of the day while this one waited.
     if not questions.count_unasked(message.group_id):
-        await proactive.settle(approval, Outcome.FAILED)
+        await proactive.settle(approval, UnaskedOutcome.FAILED)
         return
     try:
         with charged(Charge(Session(message.group_id, message.user_id).chat)):
             answer = await answering.answer_unasked(approval.collection, approval.question, approval.retrieval)
     except Exception:
-        await proactive.settle(approval, Outcome.FAILED)
+        await proactive.settle(approval, UnaskedOutcome.FAILED)
         raise
     if answer is None or answer.kind not in _SENT_KINDS:
-        await proactive.settle(approval, Outcome.NOTHING_TO_SAY)
+        await proactive.settle(approval, UnaskedOutcome.NOTHING_TO_SAY)
         return
     if await proactive.still_wanted(approval):
         text = f"{answer_text(answer)}\n\n{MARK}"
         delivery = await outbox.send(_chat(bot, message.group_id), text, message.message_id, Priority.NOTICE)
-        await proactive.settle(approval, Outcome.SENT if delivery is Delivery.SENT else Outcome.FAILED)
+        await proactive.settle(approval, UnaskedOutcome.SENT if delivery is Delivery.SENT else UnaskedOutcome.FAILED)
 
 
 # -- objections -------------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from plugins._depends import Knowledge, outbox, receipts, services, settings
 from plugins._expected_files import expected_files
 from plugins._files import UploadedFile, fetch
 from plugins._outbox import Delivery
+from plugins._send_queue import Priority
 from plugins._speaker import chat_of, member_role, shares_knowledge
-from plugins._turns import Priority
 from services.errors import DocumentRejected, DownloadFailed, ServiceError
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.service import KnowledgeService

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from services.answering.service import QuestionAnswering
 from services.answering.written import review
+from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget
 from services.budgets.questions import QuestionBudget
-from services.budgets.turns import FairTurns
 from services.database import open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.index.process import IndexProcess
-from services.knowledge.building import Building
+from services.knowledge.builder import IndexBuilder
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
@@ -87,14 +87,14 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         feedback = GateFeedbackRecords(database)
         memory = MemoryService(conversations, settings.memory, fast_model, prompts.summary)
         stack.push_async_callback(memory.close)
-        building = Building(
+        builder = IndexBuilder(
             index=index,
             embedding=embedding,
             limits=ParseLimits(),
             chunk_chars=settings.knowledge.chunk_chars,
             overlap_chars=settings.knowledge.chunk_overlap_chars,
         )
-        knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, building, settings.knowledge)
+        knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, builder, settings.knowledge)
         stack.push_async_callback(knowledge.close)
         retriever = Retriever(
             documents, index, embedding, reranker, expansion, feedback, settings.retrieval, knowledge.mend
@@ -115,7 +115,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         questions = QuestionBudget(
             settings.budget,
             {int(number) for number in settings.superusers},
-            FairTurns(1 if shared else _QUESTIONS_AT_ONCE),
+            FairQueue(1 if shared else _QUESTIONS_AT_ONCE),
         )
         await questions.resume(usage)
 

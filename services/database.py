@@ -24,8 +24,8 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 class Database:
     """Transactions on the records.
 
-    Reads run in parallel. Writes take turns: SQLite has one writer, and waiting here avoids "database is locked". A
-    transaction belongs to one task and must be short, without network or model calls inside.
+    Reads run in parallel. Writes wait for each other: SQLite has one writer, and waiting here avoids "database is
+    locked". A transaction belongs to one task and must be short, without network or model calls inside.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:

@@ -69,18 +69,18 @@ class Reviewed(Protocol):
         ...
 
 
-Answered = TypeVar("Answered", bound=Reviewed)
+ReviewedDraft = TypeVar("ReviewedDraft", bound=Reviewed)
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Generic[Answered]):
+class Written(Generic[ReviewedDraft]):
     """A reviewed answer and the retrieval that it is based on."""
 
-    reviewed: Answered
+    reviewed: ReviewedDraft
     retrieval: Retrieval
 
 
-class RagChain(Generic[Answered]):
+class RagChain(Generic[ReviewedDraft]):
     """Answers from one collection, remembering one session.
 
     `review` turns every draft into what is sent; an exception from it ends the turn, and nothing is stored.
@@ -91,7 +91,7 @@ class RagChain(Generic[Answered]):
         retriever: Retriever,
         model: ChatModel,
         prompts: Prompts,
-        review: Callable[[Draft], Answered],
+        review: Callable[[Draft], ReviewedDraft],
         *,
         general_knowledge: bool = False,
     ) -> None:
@@ -134,7 +134,7 @@ class RagChain(Generic[Answered]):
 
     async def answer(
         self, collection: str, question: Question, history: TurnHistory, times: StageTimes | None = None
-    ) -> Written[Answered]:
+    ) -> Written[ReviewedDraft]:
         """Return one answer; the exchange is then in `history` (see its `stored`).
 
         `times` receives the time of each stage. Raise `ModelError`, `SearchIndexError` or what the review raises;
@@ -150,9 +150,9 @@ class RagChain(Generic[Answered]):
             },
             config={"configurable": {"history": history}},
         )
-        return Written(cast(Answered, values["reviewed"]), cast(Retrieval, values["retrieval"]))
+        return Written(cast(ReviewedDraft, values["reviewed"]), cast(Retrieval, values["retrieval"]))
 
-    async def write(self, question: Question, retrieval: Retrieval, times: StageTimes | None = None) -> Answered:
+    async def write(self, question: Question, retrieval: Retrieval, times: StageTimes | None = None) -> ReviewedDraft:
         """Return one answer from an existing retrieval; no memory is read or written. Raise as `answer` does."""
         values = await self._write.ainvoke(
             {
@@ -163,7 +163,7 @@ class RagChain(Generic[Answered]):
                 "times": times or StageTimes(),
             }
         )
-        return cast(Answered, values["reviewed"])
+        return cast(ReviewedDraft, values["reviewed"])
 
     async def _retrieve(self, values: dict[str, Any]) -> Retrieval:
         return await self._retriever.retrieve(values["collection"], values["question"], times=values["times"])

@@ -22,18 +22,18 @@ GLOBAL_COLLECTION = "global"
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class KnowledgeCollection:
     """The knowledge base of one group, of one private chat, or of everybody."""
 
     name: str
 
     @classmethod
-    def of_group(cls, group_id: int, scope: KnowledgeScope) -> "Collection":
+    def of_group(cls, group_id: int, scope: KnowledgeScope) -> "KnowledgeCollection":
         """Return the knowledge base that the members of a group share."""
         return cls(GLOBAL_COLLECTION) if scope is KnowledgeScope.GLOBAL else cls(f"group_{_number(group_id)}")
 
     @classmethod
-    def of_private(cls, user_id: int, scope: KnowledgeScope) -> "Collection":
+    def of_private(cls, user_id: int, scope: KnowledgeScope) -> "KnowledgeCollection":
         """Return the knowledge base of one person's private chat with the bot."""
         return cls(GLOBAL_COLLECTION) if scope is KnowledgeScope.GLOBAL else cls(f"private_{_number(user_id)}")
 
@@ -68,11 +68,11 @@ class Session:
             return self.chat
         return f"{self.chat}_{_number(self.user_id)}"
 
-    def collection(self, scope: KnowledgeScope) -> Collection:
+    def collection(self, scope: KnowledgeScope) -> KnowledgeCollection:
         """Return the knowledge base of this chat."""
         if self.group_id is None:
-            return Collection.of_private(self.user_id, scope)
-        return Collection.of_group(self.group_id, scope)
+            return KnowledgeCollection.of_private(self.user_id, scope)
+        return KnowledgeCollection.of_group(self.group_id, scope)
 
 
 def chat_of(session_id: str) -> str:

@@ -30,7 +30,7 @@ _MIN_PUBLIC_TOKEN_CHARS = 8
 # `isdigit` is also true for ９, which is never equal to the number that a client reports.
 _QQ_NUMBER = re.compile("[1-9][0-9]*")
 
-Role = Literal["member", "admin", "owner"]
+UploadRole = Literal["member", "admin", "owner"]
 
 
 def _items(value: Any) -> Any:
@@ -53,13 +53,13 @@ def _upper(value: Any) -> Any:
 Items = Annotated[tuple[str, ...], BeforeValidator(_items)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A group of settings that share a prefix."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class LLMSettings(Section):
+class LLMSettings(SettingsSection):
     """The language model: any OpenAI-compatible service. Without a key the bot answers with excerpts."""
 
     base_url: str = Field("", description="接口地址，例如 https://api.deepseek.com/v1")
@@ -87,7 +87,7 @@ class LLMSettings(Section):
         return self
 
 
-class EmbeddingSettings(Section):
+class EmbeddingSettings(SettingsSection):
     """Conversion of text to vectors: the embedded model, or an OpenAI-compatible service."""
 
     provider: Literal["local", "openai"] = Field("local", description="local 用自带模型，openai 用兼容接口")
@@ -102,17 +102,17 @@ class EmbeddingSettings(Section):
         return self
 
 
-class SessionSettings(Section):
+class SessionSettings(SettingsSection):
     """The sharing of memory in a group."""
 
     scope: SessionScope = Field(SessionScope.MEMBER, description="member 每人各有记忆，group 全群共用记忆")
 
 
-class KnowledgeSettings(Section):
+class KnowledgeSettings(SettingsSection):
     """The files that a knowledge base accepts, from whom, and how they are split into chunks."""
 
     scope: KnowledgeScope = Field(KnowledgeScope.GROUP, description="group 每群各有知识库，global 所有群共用")
-    upload_role: Role = Field("member", description="谁发的群文件会入库：member、admin 或 owner")
+    upload_role: UploadRole = Field("member", description="谁发的群文件会入库：member、admin 或 owner")
     max_file_mb: int = Field(20, ge=1, le=200, description="单个文件上限，MB")
     file_types: Items = Field(FILE_TYPES, description="收哪些类型的文件，逗号分隔")
     max_chunks: int = Field(100_000, ge=0, le=10_000_000, description="一个知识库最多多少块，0 为不限")
@@ -141,7 +141,7 @@ class KnowledgeSettings(Section):
         return self
 
 
-class RetrievalSettings(Section):
+class RetrievalSettings(SettingsSection):
     """The number of candidates that each stage passes on, and the requirements of the gate."""
 
     recall_top_k: int = Field(30, ge=10, le=50, description="向量和字词各先找出多少段候选")
@@ -161,7 +161,7 @@ class RetrievalSettings(Section):
         return self
 
 
-class RerankSettings(Section):
+class RerankSettings(SettingsSection):
     """The ranking of candidates: the embedded model, or a rerank service."""
 
     provider: Literal["local", "jina", "cohere", "siliconflow", "dashscope"] = Field(
@@ -181,13 +181,13 @@ class RerankSettings(Section):
         return self
 
 
-class AnswerSettings(Section):
+class AnswerSettings(SettingsSection):
     """The sources that an answer may use besides the group's documents."""
 
     general_knowledge: bool = Field(False, description="资料里没有时，是否让模型凭常识回答（会注明不是出自资料）")
 
 
-class BudgetSettings(Section):
+class BudgetSettings(SettingsSection):
     """Limits on the use of the bot by one member and one group, so that some cannot use it up for all."""
 
     member_questions_per_minute: int = Field(6, ge=0, le=600, description="每人每分钟最多问几个问题，0 为不限")
@@ -205,7 +205,7 @@ class BudgetSettings(Section):
     )
 
 
-class ProactiveSettings(Section):
+class ProactiveSettings(SettingsSection):
     """Unasked answers; each group switches them on for itself with /bot auto on."""
 
     per_hour: int = Field(6, ge=1, le=60, description="没被叫到时，每群每小时最多主动回答几次")
@@ -213,7 +213,7 @@ class ProactiveSettings(Section):
     delay_s: float = Field(8, ge=0, le=60, description="先等多少秒，没有人接话才主动回答；实际前后浮动四分之一")
 
 
-class MemorySettings(Section):
+class MemorySettings(SettingsSection):
     """The length at which the beginning of a conversation is summarised."""
 
     max_history_messages: int = Field(20, ge=2, le=200, description="对话超过多少条消息就总结")
@@ -231,14 +231,14 @@ class MemorySettings(Section):
         return self
 
 
-class SendSettings(Section):
-    """The pace of sending: messages wait their turn, none is dropped."""
+class SendSettings(SettingsSection):
+    """The pace of sending: messages wait, none is dropped."""
 
     group_interval_s: float = Field(1.5, ge=0, le=60, description="同一个群两条消息至少隔几秒，0 为不限")
     per_minute: int = Field(20, ge=0, le=600, description="一个账号在所有群合计每分钟最多发几条，0 为不限")
 
 
-class SandboxSettings(Section):
+class SandboxSettings(SettingsSection):
     """The local page that simulates a QQ group, for trying the bot without QQ."""
 
     enabled: bool | None = Field(None, description="本机试用网页：true 开，false 关；留空则只在 HOST 是本机地址时打开")
@@ -247,7 +247,7 @@ class SandboxSettings(Section):
     )
 
 
-class Settings(Section):
+class Settings(SettingsSection):
     """All settings. The first block is NoneBot's own, the rest is ours."""
 
     host: str = Field("127.0.0.1", description="监听地址；不是本机地址时必须填 ONEBOT_ACCESS_TOKEN，至少 8 个字符")
@@ -350,7 +350,7 @@ def _is_loopback(host: str) -> bool:
 def setting_fields() -> Iterator[tuple[str, FieldInfo]]:
     """Yield the name and field of every setting, in the order of `.env.example`."""
     for name, info in Settings.model_fields.items():
-        if isinstance(info.annotation, type) and issubclass(info.annotation, Section):
+        if isinstance(info.annotation, type) and issubclass(info.annotation, SettingsSection):
             for inner, inner_info in info.annotation.model_fields.items():
                 yield f"{name}__{inner}".upper(), inner_info
         else:

@@ -17,7 +17,7 @@ from simulator.dialects import NAPCAT, Dialect
 from simulator.faults import Faults
 from simulator.observer import Call, Observer
 from simulator.parameters import ActionRefused
-from simulator.world import Member, Message, Segment, UploadedFile, World
+from simulator.world import Member, Message, Segment, SimulatedFile, World
 
 SEND_ACTIONS = ("send_msg", "send_group_msg", "send_private_msg")
 # NapCat's limit for one frame.
@@ -256,7 +256,7 @@ class OneBotClient:
         notice: bool = True,
         message: bool = True,
         folder_id: str = "/",
-    ) -> UploadedFile:
+    ) -> SimulatedFile:
         """Upload a member's file to a group: send the notice and the message with the segment, in the dialect's order.
 
         `notice_first` overrides the order. `notice` and `message` select which of the two events are sent.
@@ -273,7 +273,7 @@ class OneBotClient:
             await self.send_event(event)
         return file
 
-    async def upload_private_file(self, user_id: int, name: str, content: bytes) -> UploadedFile:
+    async def upload_private_file(self, user_id: int, name: str, content: bytes) -> SimulatedFile:
         """Send a friend's file as the dialect does: a message with a segment, an offline_file notice, or both."""
         person = self.world.add_friend(user_id)
         file = self._file(name, content, None, user_id, "/")
@@ -321,16 +321,16 @@ class OneBotClient:
         self.world.messages[message_id] = message
         return message
 
-    def _file_message(self, file: UploadedFile, member: Member) -> Message:
+    def _file_message(self, file: SimulatedFile, member: Member) -> Message:
         message = self._message(file.group_id, member, [self.dialect.file(file)])
         file.message_id = message.message_id
         return message
 
-    def _file(self, name: str, content: bytes, group_id: int | None, user_id: int, folder_id: str) -> UploadedFile:
+    def _file(self, name: str, content: bytes, group_id: int | None, user_id: int, folder_id: str) -> SimulatedFile:
         segment_id = self.world.new_file_id("segment")
         notice_id = self.world.new_file_id("notice") if self.dialect.notice_id_differs else segment_id
         url = None if self.file_host is None else self.file_host.host(name, content).url
-        file = UploadedFile(name, content, group_id, user_id, notice_id, segment_id, folder_id=folder_id, url=url)
+        file = SimulatedFile(name, content, group_id, user_id, notice_id, segment_id, folder_id=folder_id, url=url)
         self.world.add_file(file, notice_id, segment_id)
         return file
 

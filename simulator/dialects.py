@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from simulator.world import Member, Segment, UploadedFile
+from simulator.world import Member, Segment, SimulatedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Dialect:
             sender |= {"level": "1", "title": ""}
         return sender
 
-    def file(self, file: UploadedFile) -> Segment:
+    def file(self, file: SimulatedFile) -> Segment:
         """Return the file segment of a message event."""
         size = str(len(file.content))
         link = file.url if self.segment_url and file.url else ""
@@ -76,7 +76,7 @@ class Dialect:
                 data = {"name": file.name, "path": file.segment_id, "size": size, "busid": str(file.busid)}
         return {"type": "file", "data": data}
 
-    def upload_notice(self, file: UploadedFile) -> dict[str, Any]:
+    def upload_notice(self, file: SimulatedFile) -> dict[str, Any]:
         """Return the `file` of a group_upload notice."""
         size = len(file.content)
         data: dict[str, Any] = {"id": file.notice_id, "name": file.name, "size": size, "busid": file.busid}

@@ -5,7 +5,7 @@ from typing import Any
 
 from simulator import cq_code
 from simulator.dialects import Dialect
-from simulator.world import Message, UploadedFile
+from simulator.world import Message, SimulatedFile
 
 Event = dict[str, Any]
 
@@ -45,13 +45,13 @@ def temporary_chat(dialect: Dialect, private: Event, group_id: int) -> Event:
     return {**private, "group_id": group_id, "temp_source": 0}
 
 
-def group_upload(self_id: int, dialect: Dialect, file: UploadedFile) -> Event:
+def group_upload(self_id: int, dialect: Dialect, file: SimulatedFile) -> Event:
     """Return the notice of a file uploaded to a group."""
     upload = {"group_id": file.group_id, "user_id": file.user_id, "file": dialect.upload_notice(file)}
     return event(self_id, "notice", notice_type="group_upload", **upload)
 
 
-def offline_file(self_id: int, dialect: Dialect, file: UploadedFile) -> Event:
+def offline_file(self_id: int, dialect: Dialect, file: SimulatedFile) -> Event:
     """Return the notice of a file that a friend sent."""
     data: dict[str, Any] = {"name": file.name, "size": len(file.content), "url": file.url or ""}
     if dialect.file_segment == "lagrange":

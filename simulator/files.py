@@ -17,7 +17,7 @@ from simulator.parameters import (
     integer,
     string,
 )
-from simulator.world import UploadedFile, World
+from simulator.world import SimulatedFile, World
 
 
 class Files:
@@ -34,7 +34,7 @@ class Files:
         self.shared_directory: Path | None = None
         self.get_file_base64 = False
 
-    def _find(self, params: dict[str, Any], *keys: str) -> UploadedFile:
+    def _find(self, params: dict[str, Any], *keys: str) -> SimulatedFile:
         key = next((key for key in keys if params.get(key)), None)
         if key is None:
             raise InvalidParameters(f"{keys[0]} is required")
@@ -43,7 +43,7 @@ class Files:
             raise ActionRefused(EXECUTION_FAILED, "real fileUUID not found!")
         return file
 
-    def _link(self, file: UploadedFile) -> str:
+    def _link(self, file: SimulatedFile) -> str:
         if file.url is None:
             raise ActionRefused(BAD_PARAMETERS, "packetBackend不可用，请检查配置")
         return file.url
@@ -111,7 +111,7 @@ class Files:
             "folders": [{"group_id": group_id, "folder_id": key, "folder_name": name} for key, name in folders.items()],
         }
 
-    async def uploaded(self, params: dict[str, Any], group_id: int | None) -> UploadedFile:
+    async def uploaded(self, params: dict[str, Any], group_id: int | None) -> SimulatedFile:
         """Store and return the file of an upload_group_file or upload_private_file call."""
         source = string(params, "file")
         name = string(params, "name") if params.get("name") or self._dialect.upload_name_required else ""
@@ -120,7 +120,7 @@ class Files:
         if "/" in name or "\\" in name:
             raise InvalidParameters(f"name must not contain a path: {name!r}")
         file_id = self._world.new_file_id("upload")
-        file = UploadedFile(name, content, group_id, self._world.self_id, file_id, file_id)
+        file = SimulatedFile(name, content, group_id, self._world.self_id, file_id, file_id)
         self._world.add_file(file, file_id)
         return file
 

@@ -20,7 +20,7 @@ from simulator.recording import (
     TroubleSwitched,
 )
 from simulator.stage import Frame, Rejected, Stage
-from simulator.transcript import Chat
+from simulator.transcript import StageChat
 
 # A replay need not wait through the long pauses of a recorded conversation.
 _LONGEST_PAUSE_S = 5.0
@@ -111,7 +111,7 @@ class Player:
         match step:
             case Said():
                 self._ids[step.message] = await stage.say(
-                    Chat.parse(step.chat),
+                    StageChat.parse(step.chat),
                     step.speaker,
                     step.text,
                     at_bot=step.at_bot,
@@ -120,7 +120,7 @@ class Player:
                 )
             case SentFile():
                 self._ids[step.message] = await stage.send_file(
-                    Chat.parse(step.chat), step.speaker, step.name, step.content
+                    StageChat.parse(step.chat), step.speaker, step.name, step.content
                 )
             case Recalled():
                 await stage.recall(self._current_id(step.message), step.operator)
@@ -133,7 +133,7 @@ class Player:
             case ConnectionCut():
                 await stage.cut_connection()
             case StormStarted():
-                stage.start_storm(Chat.parse(step.chat))
+                stage.start_storm(StageChat.parse(step.chat))
             case Answered():
                 raise AssertionError("answers are waited for")
 

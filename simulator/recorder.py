@@ -5,7 +5,7 @@ from collections import deque
 from typing import Any
 
 from simulator.recording import Person, RecordedGroup, Recording, Step
-from simulator.world import Group, UploadedFile, World
+from simulator.world import Group, SimulatedFile, World
 
 # The total size of file contents. The oldest files are dropped first, together with their steps.
 _KEPT_BYTES = 256 << 20
@@ -18,7 +18,7 @@ class Recorder:
     def __init__(self, world: World) -> None:
         self._world = world
         self._steps: deque[Step] = deque(maxlen=_KEPT_STEPS)
-        self._files: deque[UploadedFile] = deque()
+        self._files: deque[SimulatedFile] = deque()
         self._began: float | None = None
 
     def record(self, kind: type[Step], **fields: Any) -> None:
@@ -28,7 +28,7 @@ class Recorder:
             self._began = present
         self._steps.append(kind(at=round(present - self._began, 3), **fields))
 
-    def keep(self, file: UploadedFile) -> None:
+    def keep(self, file: SimulatedFile) -> None:
         """Keep a file. While the files are too large in total, drop the oldest one with its steps.
 
         A dropped file is removed from the world too, so that its link cannot be requested any more.

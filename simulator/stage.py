@@ -28,9 +28,9 @@ from simulator.recording import (
     StormStarted,
     TroubleSwitched,
 )
-from simulator.transcript import Chat, Entry, Transcript
+from simulator.transcript import Entry, StageChat, Transcript
 from simulator.troubles import Trouble
-from simulator.world import Member, Message, Segment, UploadedFile
+from simulator.world import Member, Message, Segment, SimulatedFile
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class Stage:
 
     async def say(
         self,
-        chat: Chat,
+        chat: StageChat,
         speaker: int,
         text: str,
         *,
@@ -185,7 +185,7 @@ class Stage:
         self._show(self.client.world.messages[message_id])
         return message_id
 
-    async def send_file(self, chat: Chat, speaker: int, name: str, content: bytes) -> int:
+    async def send_file(self, chat: StageChat, speaker: int, name: str, content: bytes) -> int:
         """Send a person's file and return the id of its message. Raise `Rejected` if it cannot be sent."""
         self._check(chat, speaker)
         with self._connection():
@@ -250,7 +250,7 @@ class Stage:
             await self.client.drop()
         self._recorder.record(ConnectionCut)
 
-    def start_storm(self, chat: Chat) -> None:
+    def start_storm(self, chat: StageChat) -> None:
         """Start a storm: 200 messages of all people in ten seconds. Raise `Rejected` unless the chat is a group."""
         if not chat.is_group:
             raise Rejected("bad_request", chat.id)
@@ -260,7 +260,7 @@ class Stage:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _send_storm(self, chat: Chat) -> None:
+    async def _send_storm(self, chat: StageChat) -> None:
         with suppress(NotConnected):
             for number in range(_STORM_MESSAGES):
                 speaker = self.people[number % len(self.people)].user_id
@@ -286,7 +286,7 @@ class Stage:
         for friend in recording.friends:
             self.client.world.add_friend(friend.id, friend.name)
 
-    def has(self, chat: Chat) -> bool:
+    def has(self, chat: StageChat) -> bool:
         """Return whether the chat is on this stage. Any other may be real, and pages must learn nothing about it."""
         world = self.client.world
         return chat.number in (world.groups if chat.is_group else world.friends)
@@ -298,7 +298,7 @@ class Stage:
         world = self.client.world
         chats = [
             {
-                "id": Chat(True, group.group_id).id,
+                "id": StageChat(True, group.group_id).id,
                 "kind": "group",
                 "name": group.name,
                 "members": [self._person(member) for member in group.members.values()],
@@ -307,7 +307,7 @@ class Stage:
         ]
         chats += [
             {
-                "id": Chat(False, friend.user_id).id,
+                "id": StageChat(False, friend.user_id).id,
                 "kind": "private",
                 "name": friend.nickname,
                 "members": [self._person(friend), self._person(world.bot)],
@@ -315,7 +315,7 @@ class Stage:
             for friend in world.friends.values()
         ]
         for chat in chats:
-            entries = self.transcript.entries(Chat.parse(str(chat["id"])))
+            entries = self.transcript.entries(StageChat.parse(str(chat["id"])))
             chat["messages"] = [self.transcript.frame(entry) for entry in entries]
         return {
             **self.bot_frame(),
@@ -365,7 +365,7 @@ class Stage:
             self._recorder.keep(file)
         self._recorder.record(
             Answered,
-            chat=Chat.of(message).id,
+            chat=StageChat.of(message).id,
             text=sent.text,
             reply_to=sent.reply_id,
             message=sent.message_id,
@@ -379,7 +379,7 @@ class Stage:
 
     def typed(self, user_id: int) -> None:
         """Show that the bot is typing."""
-        self._publish({"type": "typing", "chat": Chat(False, user_id).id})
+        self._publish({"type": "typing", "chat": StageChat(False, user_id).id})
 
     def recalled(self, message: Message) -> None:
         """Hide a message that the bot recalled."""
@@ -400,7 +400,7 @@ class Stage:
         for listener in list(self.listeners):
             listener(frame)
 
-    def _show(self, message: Message, file: UploadedFile | None = None) -> None:
+    def _show(self, message: Message, file: SimulatedFile | None = None) -> None:
         entry = self.transcript.add(message, file)
         self._publish({"type": "message", "message": self.transcript.frame(entry)})
 
@@ -426,7 +426,7 @@ class Stage:
         except NotConnected as error:
             raise Rejected("not_connected") from error
 
-    def _check(self, chat: Chat, speaker: int) -> None:
+    def _check(self, chat: StageChat, speaker: int) -> None:
         world = self.client.world
         if chat.is_group:
             known = chat.number in world.groups and speaker in world.groups[chat.number].members
@@ -441,7 +441,7 @@ class Stage:
             raise Rejected("unknown_message")
         return entry
 
-    def _is_in(self, message_id: int, chat: Chat) -> bool:
+    def _is_in(self, message_id: int, chat: StageChat) -> bool:
         entry = self.transcript.find(message_id)
         return entry is not None and entry.chat == chat
 
@@ -487,7 +487,7 @@ class Stage:
                 entry = self.transcript.find(int(params["message_id"]))
                 return entry.chat.id if entry else ""
             if params.get("user_id") and "group" not in call.action and params.get("message_type") != "group":
-                return Chat(False, int(params["user_id"])).id
+                return StageChat(False, int(params["user_id"])).id
             if params.get("group_id"):
-                return Chat(True, int(params["group_id"])).id
+                return StageChat(True, int(params["group_id"])).id
         return ""

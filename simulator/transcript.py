@@ -5,17 +5,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator.world import ForwardNode, Message, Segment, UploadedFile, World
+from simulator.world import ForwardNode, Message, Segment, SimulatedFile, World
 
 _KEPT_PER_CHAT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Chat:
+class StageChat:
     """A group, or the private chat of one person with the bot.
 
-    >>> Chat.parse("g777"), Chat(False, 10002).id
-    (Chat(is_group=True, number=777), 'p10002')
+    >>> StageChat.parse("g777"), StageChat(False, 10002).id
+    (StageChat(is_group=True, number=777), 'p10002')
     """
 
     is_group: bool
@@ -27,7 +27,7 @@ class Chat:
         return f"{'g' if self.is_group else 'p'}{self.number}"
 
     @classmethod
-    def parse(cls, chat_id: str) -> "Chat":
+    def parse(cls, chat_id: str) -> "StageChat":
         """Return the chat with this id. Raise `ValueError` if the id is not valid."""
         kind, digits = chat_id[:1], chat_id[1:]
         if kind not in ("g", "p") or not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
@@ -35,7 +35,7 @@ class Chat:
         return cls(kind == "g", int(digits))
 
     @classmethod
-    def of(cls, message: Message) -> "Chat":
+    def of(cls, message: Message) -> "StageChat":
         """Return the chat of a message."""
         return cls(False, message.peer) if message.group_id is None else cls(True, message.group_id)
 
@@ -44,9 +44,9 @@ class Chat:
 class Entry:
     """A message in a chat. `recalled_by` is the person who recalled it. `reactions` maps emoji ids to user ids."""
 
-    chat: Chat
+    chat: StageChat
     message: Message
-    file: UploadedFile | None = None
+    file: SimulatedFile | None = None
     recalled_by: int | None = None
     reactions: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
 
@@ -61,12 +61,12 @@ class Transcript:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._chats: dict[Chat, deque[Entry]] = {}
+        self._chats: dict[StageChat, deque[Entry]] = {}
         self._entries: dict[int, Entry] = {}
 
-    def add(self, message: Message, file: UploadedFile | None = None) -> Entry:
+    def add(self, message: Message, file: SimulatedFile | None = None) -> Entry:
         """Append a message to its chat and return the entry. Drop the oldest message of a full chat."""
-        entry = Entry(Chat.of(message), message, file)
+        entry = Entry(StageChat.of(message), message, file)
         entries = self._chats.setdefault(entry.chat, deque())
         entries.append(entry)
         self._entries[message.message_id] = entry
@@ -80,11 +80,11 @@ class Transcript:
         """Return the entry of a message, recalled or not, or None if there is none."""
         return self._entries.get(message_id)
 
-    def entries(self, chat: Chat) -> Iterable[Entry]:
+    def entries(self, chat: StageChat) -> Iterable[Entry]:
         """Return the entries of a chat, oldest first."""
         return self._chats.get(chat, ())
 
-    def __iter__(self) -> Iterator[Chat]:
+    def __iter__(self) -> Iterator[StageChat]:
         return iter(self._chats)
 
     def frame(self, entry: Entry) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Transcript:
     def _node(self, entry: Entry, node: ForwardNode) -> dict[str, Any]:
         return {"sender": str(node.user_id), "name": node.nickname, "parts": self._parts(entry, node.segments)}
 
-    def _name(self, chat: Chat, user_id: str) -> str:
+    def _name(self, chat: StageChat, user_id: str) -> str:
         if user_id == "all":
             return "全体成员"
         group = self._world.groups.get(chat.number) if chat.is_group else None

@@ -64,7 +64,7 @@ class ForwardNode:
 
 
 @dataclass(slots=True)
-class UploadedFile:
+class SimulatedFile:
     """A file that was sent.
 
     `url` is the address at the file host, or None without a file host. `message_id` is the id of the message with the
@@ -98,10 +98,10 @@ class World:
         self.groups: dict[int, Group] = {}
         self.friends: dict[int, Member] = {}
         self.messages: dict[int, Message] = {}
-        self.files: list[UploadedFile] = []
+        self.files: list[SimulatedFile] = []
         self.folders: dict[int, dict[str, str]] = {}
         self.forwards: dict[str, tuple[ForwardNode, ...]] = {}
-        self._file_ids: dict[str, UploadedFile] = {}
+        self._file_ids: dict[str, SimulatedFile] = {}
         self.signed_message_ids = signed_message_ids
         self._counter = itertools.count(1)
 
@@ -157,19 +157,19 @@ class World:
         self.forwards[resource] = nodes
         return resource
 
-    def add_file(self, file: UploadedFile, *ids: str) -> None:
+    def add_file(self, file: SimulatedFile, *ids: str) -> None:
         """Make the file available under `ids`, and list it if it is new."""
         if file not in self.files:
             self.files.append(file)
         for key in ids:
             self._file_ids[key] = file
 
-    def remove_file(self, file: UploadedFile) -> None:
+    def remove_file(self, file: SimulatedFile) -> None:
         """Remove a file from the list and from all its ids."""
         self.files = [kept for kept in self.files if kept is not file]
         self._file_ids = {key: kept for key, kept in self._file_ids.items() if kept is not file}
 
-    def file(self, file_id: str) -> UploadedFile | None:
+    def file(self, file_id: str) -> SimulatedFile | None:
         """Return the file with this id, or None. A file can have several ids."""
         return self._file_ids.get(file_id)
 

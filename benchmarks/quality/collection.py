@@ -24,7 +24,7 @@ from services.retrieval.rerank import EmbeddedReranker, load_coefficients
 from services.retrieval.retriever import Retriever
 from services.settings import RetrievalSettings
 
-_SPACE = "e5"
+_FINGERPRINT = "e5"
 _BATCH = 200
 
 
@@ -75,9 +75,9 @@ class Shelf:
             ]
             await self.records.set_target(document.id, build)
             await self.index.add(
-                collection, _SPACE, chunks, self.vectors.passages([p.embedded for p in parts]).tolist()
+                collection, _FINGERPRINT, chunks, self.vectors.passages([p.embedded for p in parts]).tolist()
             )
-            await self.records.publish(collection, document.id, build, _SPACE, len(chunks))
+            await self.records.publish(collection, document.id, build, _FINGERPRINT, len(chunks))
 
 
 @asynccontextmanager
@@ -90,7 +90,7 @@ async def open_shelf(vectors: Vectors, directory: Path | None = None) -> AsyncGe
         index = IndexProcess(path)
         try:
             await index.open()
-            embedding = EmbeddingModel(CachedEmbeddings(vectors), _SPACE, "e5", CosineScale.E5, "", _nothing)
+            embedding = EmbeddingModel(CachedEmbeddings(vectors), _FINGERPRINT, "e5", CosineScale.E5, "", _nothing)
             records = DocumentRecords(database)
             retriever = Retriever(
                 records,

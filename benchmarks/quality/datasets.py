@@ -32,7 +32,7 @@ class Passage:
 
     @property
     def embedded(self) -> str:
-        """The text that the embedding model receives, the same as `building.embedded_text`."""
+        """The text that the embedding model receives, the same as `builder.embedded_text`."""
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 

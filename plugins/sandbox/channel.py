@@ -13,7 +13,7 @@ from plugins.sandbox.hub import Hub
 from plugins.sandbox.scenario import SAMPLES
 from services.errors import ServiceError
 from simulator.stage import Frame, Rejected, Stage
-from simulator.transcript import Chat
+from simulator.transcript import StageChat
 from simulator.troubles import Trouble
 
 log = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Channel:
         self._socket = socket
         self._hub = hub
         self._queue = hub.subscribe()
-        self._watched: Chat | None = None
+        self._watched: StageChat | None = None
         self._changed = asyncio.Event()
 
     async def run(self) -> None:
@@ -203,7 +203,7 @@ class Channel:
                 refresh = False
             self._changed.clear()
 
-    async def _knowledge(self, chat: Chat) -> Frame | None:
+    async def _knowledge(self, chat: StageChat) -> Frame | None:
         try:
             return await knowledge_frame(chat, self._hub.stage.client.world)
         except ServiceError as error:
@@ -219,10 +219,10 @@ def _names(in_progress: list[dict[str, str]]) -> list[str]:
     return [item["name"] for item in in_progress]
 
 
-def known_chat(stage: Stage, chat_id: str) -> Chat:
+def known_chat(stage: Stage, chat_id: str) -> StageChat:
     """Return the chat of the stage with this id. Raise `Rejected` if there is none."""
     try:
-        chat = Chat.parse(chat_id)
+        chat = StageChat.parse(chat_id)
     except ValueError as error:
         raise Rejected("bad_request", str(error)) from error
     if not stage.has(chat):
@@ -236,7 +236,7 @@ async def perform(stage: Stage, command: Command) -> None:
         case Say():
             reply_to = None if command.reply_to is None else int(command.reply_to)
             await stage.say(
-                Chat.parse(command.chat), int(command.speaker), command.text, at_bot=command.at, reply_to=reply_to
+                StageChat.parse(command.chat), int(command.speaker), command.text, at_bot=command.at, reply_to=reply_to
             )
         case Recall():
             await stage.recall(int(command.message), int(command.operator))
@@ -245,7 +245,7 @@ async def perform(stage: Stage, command: Command) -> None:
         case SendSamples():
             for path in SAMPLES:
                 content = await asyncio.to_thread(path.read_bytes)
-                await stage.send_file(Chat.parse(command.chat), int(command.speaker), path.name, content)
+                await stage.send_file(StageChat.parse(command.chat), int(command.speaker), path.name, content)
         case SetTrouble():
             stage.set_trouble(command.name, on=command.on)
         case ChangeDialect():
@@ -253,6 +253,6 @@ async def perform(stage: Stage, command: Command) -> None:
         case CutConnection():
             await stage.cut_connection()
         case StartStorm():
-            stage.start_storm(Chat.parse(command.chat))
+            stage.start_storm(StageChat.parse(command.chat))
         case Watch():
             raise AssertionError("a page watches for itself")

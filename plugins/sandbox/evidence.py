@@ -10,22 +10,26 @@ from services.knowledge.models import DocumentEntry
 from services.retrieval.models import Candidate, Question, Reference
 from services.retrieval.query import build_query
 from services.retrieval.timing import StageTime
-from services.session import Collection, KnowledgeScope, Session
+from services.session import KnowledgeCollection, KnowledgeScope, Session
 from simulator.stage import Frame
-from simulator.transcript import Chat
+from simulator.transcript import StageChat
 from simulator.world import World
 
 _SHOWN_CANDIDATES = 12
 _SHOWN_DOCUMENTS = 200
 
 
-def collection_of(chat: Chat) -> Collection:
+def collection_of(chat: StageChat) -> KnowledgeCollection:
     """Return the chat's own knowledge base."""
     scope = services().settings.knowledge.scope
-    return Collection.of_group(chat.number, scope) if chat.is_group else Collection.of_private(chat.number, scope)
+    return (
+        KnowledgeCollection.of_group(chat.number, scope)
+        if chat.is_group
+        else KnowledgeCollection.of_private(chat.number, scope)
+    )
 
 
-async def knowledge_frame(chat: Chat, world: World) -> Frame:
+async def knowledge_frame(chat: StageChat, world: World) -> Frame:
     """Return the documents of a chat and the state of its knowledge base. `world` has the names of people and groups.
 
     In the frame, `asked_group` is the name of the group whose files a private chat uses instead of its own, or empty.
@@ -54,13 +58,13 @@ async def knowledge_frame(chat: Chat, world: World) -> Frame:
     }
 
 
-def progress(chat: Chat) -> list[dict[str, Any]]:
+def progress(chat: StageChat) -> list[dict[str, Any]]:
     """Return the progress of the files that are being ingested for a chat."""
     found = services().knowledge.progress(collection_of(chat).name)
     return [{"name": item.name, "done": item.done, "total": item.total} for item in found]
 
 
-async def _asked_group(chat: Chat, world: World) -> str:
+async def _asked_group(chat: StageChat, world: World) -> str:
     session_id = Session(None, chat.number).session_id(services().settings.session.scope)
     group_id = None if chat.is_group else await services().conversations.knowledge_group(session_id)
     if group_id is None:

@@ -21,7 +21,7 @@ from plugins.sandbox.media import PATH, MediaHost, image_type
 from simulator.player import Player, Replayed
 from simulator.recording import Answered, BadRecording, Recording
 from simulator.stage import Rejected
-from simulator.transcript import Chat
+from simulator.transcript import StageChat
 
 log = logging.getLogger(__name__)
 
@@ -179,9 +179,9 @@ async def _body(request: Request, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def _place(request: Request) -> tuple[Chat, int]:
+def _place(request: Request) -> tuple[StageChat, int]:
     try:
-        return Chat.parse(request.query_params.get("chat", "")), _number(request.query_params.get("speaker", ""))
+        return StageChat.parse(request.query_params.get("chat", "")), _number(request.query_params.get("speaker", ""))
     except ValueError as error:
         raise Rejected("bad_request", str(error)) from error
 

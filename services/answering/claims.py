@@ -52,8 +52,8 @@ _CLEAR_MIN_TERMS = 4
 # Below this share a sentence has nothing in common with a passage, provided that it is long enough to judge.
 _FOREIGN_COVERAGE = 0.05
 _FOREIGN_MIN_TERMS = 8
-# An answer that is based on no passage and is longer than this is more than a courtesy.
-_COURTESY_CHARS = 80
+# An answer that is based on no passage and is longer than this is more than small talk.
+_SMALL_TALK_CHARS = 80
 _SAID_COVERAGE = 0.5
 
 
@@ -101,13 +101,13 @@ def check(lines: Sequence[Line], references: Sequence[Reference], conversation: 
 
 
 def says_something_new(text: str, conversation: str) -> bool:
-    """Return whether a text states something new: figures, or more words than a courtesy needs.
+    """Return whether a text states something new: figures, or more words than small talk needs.
 
     The content of `conversation` is not new.
     """
     if figures(text) - stated_figures(conversation):
         return True
-    if len(text) <= _COURTESY_CHARS:
+    if len(text) <= _SMALL_TALK_CHARS:
         return False
     return not repeats(text, conversation)
 

@@ -3,9 +3,9 @@
 import logging
 from dataclasses import replace
 
-from services.answering.courtesy import courtesy
 from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.answering.quoted import excerpt_answer
+from services.answering.small_talk import small_talk_reply
 from services.answering.trace import AnswerTrace, AnswerTraces
 from services.answering.written import says_nothing
 from services.budgets.charge import Charge, charged
@@ -25,7 +25,7 @@ from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
 from services.retrieval.timing import StageTimes
 from services.retrieval.wording import asks_something, follows_up
-from services.session import Collection, chat_of
+from services.session import KnowledgeCollection, chat_of
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class QuestionAnswering:
         # restart.
         self._unasked: dict[str, tuple[Source, ...]] = {}
 
-    async def ask(self, session_id: str, user_id: int, collection: Collection, question: Question) -> Answer:
+    async def ask(self, session_id: str, user_id: int, collection: KnowledgeCollection, question: Question) -> Answer:
         """Answer and remember the turn.
 
         Always return something to send; raise only if the records themselves fail.
@@ -68,7 +68,9 @@ class QuestionAnswering:
         self._trace(session_id, collection, question, retrieval, answer, times)
         return answer
 
-    async def answer_unasked(self, collection: Collection, question: Question, retrieval: Retrieval) -> Answer | None:
+    async def answer_unasked(
+        self, collection: KnowledgeCollection, question: Question, retrieval: Retrieval
+    ) -> Answer | None:
         """Answer a message that was not addressed to the bot, from passages that are already approved.
 
         No user's memory is read or written. Call this within `charged`. Return None if the model fails, finds nothing,
@@ -90,7 +92,7 @@ class QuestionAnswering:
         self._trace("", collection, question, retrieval, answer, times)
         return answer
 
-    async def source(self, session_id: str, collection: Collection, number: int) -> CitedPassage:
+    async def source(self, session_id: str, collection: KnowledgeCollection, number: int) -> CitedPassage:
         """Return the passage that 〔number〕 named in the session's last answer with citations.
 
         If that answer has no such number, look in the last unasked answer. `collection` is the one that the session may
@@ -110,12 +112,12 @@ class QuestionAnswering:
         """Forget a question that its author recalled before it was answered."""
         await self._memory.withdraw(session_id, user_id, question.shown)
 
-    def tidy(self, session_id: str) -> None:
-        """Schedule what can wait until the reply is sent: summarising a long history."""
-        self._memory.tidy(session_id)
+    def schedule_summary(self, session_id: str) -> None:
+        """Schedule the summary of a long history, which can wait until the reply is sent."""
+        self._memory.schedule_summary(session_id)
 
     async def _answered(
-        self, collection: Collection, question: Question, turn: Turn, times: StageTimes
+        self, collection: KnowledgeCollection, question: Question, turn: Turn, times: StageTimes
     ) -> tuple[Answer, Retrieval | None]:
         try:
             if self._chain is None:
@@ -134,7 +136,12 @@ class QuestionAnswering:
             return Answer(AnswerKind.FAILED, error.user_message), None
 
     async def _write(
-        self, chain: RagChain[Answer], collection: Collection, question: Question, turn: Turn, times: StageTimes
+        self,
+        chain: RagChain[Answer],
+        collection: KnowledgeCollection,
+        question: Question,
+        turn: Turn,
+        times: StageTimes,
     ) -> tuple[Answer, Retrieval]:
         # Checked first: without an answer to write, the retrieval would be wasted.
         if self._budget is not None:
@@ -144,12 +151,12 @@ class QuestionAnswering:
         return answer if turn.history.stored else _noticed(answer, _NOT_REMEMBERED), written.retrieval
 
     async def _quote(
-        self, collection: Collection, question: Question, turn: Turn, times: StageTimes
+        self, collection: KnowledgeCollection, question: Question, turn: Turn, times: StageTimes
     ) -> tuple[Answer, Retrieval]:
         retrieval = await self._retriever.retrieve(collection.name, question, times=times)
         if retrieval.status is RetrievalStatus.RERANK_FAILED:
             return Answer(AnswerKind.FAILED, retrieval.warning), retrieval
-        reply = courtesy(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
+        reply = small_talk_reply(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
         answer = Answer(AnswerKind.WRITTEN, reply) if reply else excerpt_answer(question, retrieval)
         try:
             await turn.complete(answer.text, answer.sources)
@@ -159,7 +166,7 @@ class QuestionAnswering:
         return answer, retrieval
 
     async def _without_model(
-        self, collection: Collection, question: Question, turn: Turn, error: ModelError, times: StageTimes
+        self, collection: KnowledgeCollection, question: Question, turn: Turn, error: ModelError, times: StageTimes
     ) -> tuple[Answer, Retrieval | None]:
         """Return the answer after a model failure: one sentence, and what the files themselves say, if anything."""
         try:
@@ -177,7 +184,7 @@ class QuestionAnswering:
     def _trace(
         self,
         session_id: str,
-        collection: Collection,
+        collection: KnowledgeCollection,
         question: Question,
         retrieval: Retrieval | None,
         answer: Answer,

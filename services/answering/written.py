@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from services.answering.citations import MARK, normalise_citations
 from services.answering.claims import UNVERIFIED, check, repeats, says_something_new
-from services.answering.courtesy import courtesy
 from services.answering.disclosure import discloses
 from services.answering.models import Answer, AnswerKind, source_of
 from services.answering.plain_text import plain_lines, plain_text
 from services.answering.quoted import nothing_found
+from services.answering.small_talk import small_talk_reply
 from services.errors import ModelError, RerankError
 from services.prompts import FENCE_BEGIN
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
@@ -59,7 +59,7 @@ def review(draft: Draft) -> Answer:
     """
     if _discloses(draft):
         # Asked who it is, a model recites the role it was given.
-        if reply := courtesy(draft.question.text):
+        if reply := small_talk_reply(draft.question.text):
             return Answer(AnswerKind.WRITTEN, reply)
         raise ModelError("模型的回答不能用，请换个问法。", "it repeats its instructions")
     answer = _from_references(draft) if draft.retrieval.references else _from_nothing(draft)
@@ -120,7 +120,7 @@ def _from_nothing(draft: Draft) -> Answer:
 
 
 def _nothing(draft: Draft) -> Answer:
-    if reply := courtesy(draft.question.text):
+    if reply := small_talk_reply(draft.question.text):
         return Answer(AnswerKind.WRITTEN, reply)
     if draft.retrieval.status is RetrievalStatus.RERANK_FAILED:
         raise RerankError(draft.retrieval.warning)
@@ -129,7 +129,7 @@ def _nothing(draft: Draft) -> Answer:
 
 def _is_small_talk(question: Question) -> bool:
     """Return whether a message asks for nothing."""
-    return courtesy(question.text) is not None or not asks_something(question.text)
+    return small_talk_reply(question.text) is not None or not asks_something(question.text)
 
 
 def _marked(text: str) -> str:

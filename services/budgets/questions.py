@@ -16,7 +16,7 @@ from datetime import date
 from enum import StrEnum
 
 from services.budgets.day import beginning_of, today
-from services.budgets.turns import FairTurns
+from services.budgets.fair_queue import FairQueue
 from services.records.usage import UsageRecords
 from services.session import Session, chat_of
 from services.settings import BudgetSettings
@@ -106,14 +106,14 @@ class QuestionBudget:
         self,
         settings: BudgetSettings,
         superusers: Set[int],
-        turns: FairTurns,
+        queue: FairQueue,
         *,
         clock: Callable[[], float] = time.monotonic,
         day: Callable[[], date] = today,
     ) -> None:
         self._settings = settings
         self._superusers = superusers
-        self._turns = turns
+        self._queue = queue
         self._clock = clock
         self._today = day
         self._members: dict[Session, _Member] = {}
@@ -159,9 +159,9 @@ class QuestionBudget:
             if not member.pending:
                 member.waits = False
 
-    def turn(self, session: Session) -> AbstractAsyncContextManager[None]:
-        """Wait for the turn of an accepted question; see `FairTurns`."""
-        return self._turns.turn(session)
+    def place(self, session: Session) -> AbstractAsyncContextManager[None]:
+        """Wait for the place of an accepted question; see `FairQueue`."""
+        return self._queue.place(session)
 
     def command(self, session: Session) -> Admission:
         """Decide about a command.

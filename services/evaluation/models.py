@@ -20,7 +20,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SampleOutcome:
     """The decision of the gate on one question.
 
     `retrieval` is None if the search failed. `failure` is the sentence that says why the search or the reranking
@@ -82,7 +82,7 @@ class Evaluation:
     `planned` is the number of its questions. If there are fewer outcomes, the run was aborted.
     """
 
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[SampleOutcome]
     planned: int
 
     @property
@@ -132,7 +132,7 @@ class Evaluation:
         return sum(outcome.found_document is True for outcome in self.outcomes)
 
     @property
-    def wrong(self) -> list[Outcome]:
+    def wrong(self) -> list[SampleOutcome]:
         """The unexpected outcomes: wrongly answered, answered from another file, wrongly not answered."""
         wrong = [outcome for outcome in self.outcomes if outcome.right is False]
         return sorted(wrong, key=lambda outcome: (not outcome.answered, outcome.question.expected is True))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from services.errors import SearchIndexError
-from services.evaluation.models import Evaluation, Outcome, Sample
+from services.evaluation.models import Evaluation, Sample, SampleOutcome
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 
 log = logging.getLogger(__name__)
@@ -30,18 +30,18 @@ class Retrieves(Protocol):
         ...
 
 
-async def try_question(retriever: Retrieves, collection: str, question: Sample, quoted: str = "") -> Outcome:
+async def try_question(retriever: Retrieves, collection: str, question: Sample, quoted: str = "") -> SampleOutcome:
     """Return what would happen if somebody asked this question now, quoting the message `quoted`."""
     begun = time.perf_counter()
     try:
         retrieval = await retriever.retrieve(collection, Question(question.text, quoted))
     except SearchIndexError as error:
         log.warning("a test question failed: %s", error)
-        return Outcome(question, None, error.user_message, time.perf_counter() - begun)
+        return SampleOutcome(question, None, error.user_message, time.perf_counter() - begun)
     failure = ""
     if retrieval.status is RetrievalStatus.RERANK_FAILED:
         failure = retrieval.warning or _NOT_RERANKED
-    return Outcome(question, retrieval, failure, time.perf_counter() - begun)
+    return SampleOutcome(question, retrieval, failure, time.perf_counter() - begun)
 
 
 async def evaluate(
@@ -57,7 +57,7 @@ async def evaluate(
 
     `progress` is called every thirty seconds with the number of questions done. Five failures in a row end the run.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[SampleOutcome] = []
     failures = 0
     told_at = clock()
     for question in questions:
@@ -73,7 +73,7 @@ async def evaluate(
     return Evaluation(outcomes, len(questions))
 
 
-def _slim(outcome: Outcome) -> Outcome:
+def _slim(outcome: SampleOutcome) -> SampleOutcome:
     """Keep only the best candidate: the texts of all candidates of 500 questions would be tens of megabytes."""
     if outcome.retrieval is None:
         return outcome

@@ -1,4 +1,6 @@
-"""Vector search: one Chroma collection for each collection and space. Synchronous; runs in the index process.
+"""Vector search: one Chroma collection for each collection and embedding fingerprint.
+
+Synchronous; it runs in the index process.
 
 Chroma holds vectors, ids and builds; passages and their metadata stay in the lexical store, where they are needed
 anyway. A second copy in Chroma's own full-text table makes writing six times slower (measured: 57 rows a second instead
@@ -34,6 +36,8 @@ from services.index.models import IndexedChunk, Vector
 log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
+# The key of the embedding fingerprint in the metadata of stored collections; existing data depends on it.
+_FINGERPRINT_KEY = "space"
 # 2,000 vectors give each cosine to the mean within 0.001 of the mean of all vectors.
 _MEAN_PAGES, _MEAN_PAGE = 8, 250
 _STALE_SHARE = 0.05
@@ -77,17 +81,19 @@ class ChromaStore:
         self._means: dict[str, tuple[int, NDArray[numpy.float32]]] = {}
         self._client = self._opened()
         _index_queue(directory / "chroma.sqlite3")
-        # Name in Chroma -> the collection and space in its metadata.
+        # Name in Chroma -> the collection and the embedding fingerprint in its metadata.
         self._stored = {
-            store.name: (str(store.metadata["collection"]), str(store.metadata["space"]))
+            store.name: (str(store.metadata["collection"]), str(store.metadata[_FINGERPRINT_KEY]))
             for store in self._client.list_collections()
-            if store.metadata and "space" in store.metadata
+            if store.metadata and _FINGERPRINT_KEY in store.metadata
         }
 
-    def add(self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector]) -> None:
+    def add(
+        self, collection: str, embedding_fingerprint: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector]
+    ) -> None:
         """Store vectors with their chunks' builds, replacing those with the same id."""
         matrix = numpy.asarray(vectors, dtype=numpy.float32)
-        name = self._create(collection, space)
+        name = self._create(collection, embedding_fingerprint)
         self._store(name).upsert(
             ids=[chunk.chunk_id for chunk in chunks],
             embeddings=matrix,
@@ -97,10 +103,10 @@ class ChromaStore:
         self._memory[name] += matrix.nbytes + _BYTES_BESIDE_VECTOR * len(chunks)
 
     def search(
-        self, collection: str, space: str, vector: Vector, limit: int, hidden: Collection[str]
+        self, collection: str, embedding_fingerprint: str, vector: Vector, limit: int, hidden: Collection[str]
     ) -> list[Neighbour]:
         """Return the nearest visible chunks, nearest first."""
-        store = self._find(collection, space)
+        store = self._find(collection, embedding_fingerprint)
         if store is None:
             return []
         asked = limit if not hidden else limit * 2
@@ -124,14 +130,14 @@ class ChromaStore:
             # Hidden chunks crowd the neighbourhood while a new version is being built, so the search is widened.
             asked *= 4
 
-    def mean(self, collection: str, space: str) -> NDArray[numpy.float32] | None:
+    def mean(self, collection: str, embedding_fingerprint: str) -> NDArray[numpy.float32] | None:
         """Return the mean of the collection's unit vectors, or None if it has none.
 
         It is computed from at most 2,000 vectors spread over the collection, and kept until the collection has grown or
         shrunk by a twentieth.
         """
-        store = self._find(collection, space)
-        name = _chroma_name(collection, space)
+        store = self._find(collection, embedding_fingerprint)
+        name = _chroma_name(collection, embedding_fingerprint)
         count = self._rows.get(name, 0)
         if store is None or count <= 0:
             return None
@@ -151,9 +157,11 @@ class ChromaStore:
         self._means[name] = (count, mean)
         return mean
 
-    def cosines(self, collection: str, space: str, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def cosines(
+        self, collection: str, embedding_fingerprint: str, vector: Vector, chunk_ids: Sequence[str]
+    ) -> dict[str, float]:
         """Return the cosine of each named chunk that has a vector here."""
-        store = self._find(collection, space)
+        store = self._find(collection, embedding_fingerprint)
         if store is None or not chunk_ids:
             return {}
         found = store.get(ids=list(chunk_ids), include=["embeddings"])
@@ -166,16 +174,16 @@ class ChromaStore:
         values = numpy.clip(matrix @ question / numpy.maximum(norms, 1e-12), -1.0, 1.0)
         return dict(zip(found["ids"], values.tolist(), strict=True))
 
-    def delete(self, collection: str, space: str, chunk_ids: Sequence[str]) -> None:
+    def delete(self, collection: str, embedding_fingerprint: str, chunk_ids: Sequence[str]) -> None:
         """Remove vectors; unknown ids are ignored."""
-        store = self._find(collection, space)
+        store = self._find(collection, embedding_fingerprint)
         if store is not None and chunk_ids:
             store.delete(ids=list(chunk_ids))
-            self._rows[_chroma_name(collection, space)] -= len(chunk_ids)
+            self._rows[_chroma_name(collection, embedding_fingerprint)] -= len(chunk_ids)
 
-    def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
+    def chunk_ids(self, collection: str, embedding_fingerprint: str, build_id: str) -> set[str]:
         """Return the chunks of a build that have a vector."""
-        store = self._find(collection, space)
+        store = self._find(collection, embedding_fingerprint)
         if store is None:
             return set()
         found: set[str] = set()
@@ -185,22 +193,22 @@ class ChromaStore:
             if len(page) < _PAGE:
                 return found
 
-    def count(self, collection: str, space: str) -> int:
-        """Return the number of all vectors of a collection in a space."""
-        store = self._find(collection, space)
+    def count(self, collection: str, embedding_fingerprint: str) -> int:
+        """Return the number of all vectors of a collection by one model."""
+        store = self._find(collection, embedding_fingerprint)
         return 0 if store is None else store.count()
 
-    def spaces(self, collection: str) -> set[str]:
-        """Return the spaces of a collection according to the metadata of the stored collections."""
-        return {space for owner, space in self._stored.values() if owner == collection}
+    def embedding_fingerprints(self, collection: str) -> set[str]:
+        """Return the models of a collection's vectors according to the metadata of the stored collections."""
+        return {embedding_fingerprint for owner, embedding_fingerprint in self._stored.values() if owner == collection}
 
     def collections(self) -> set[str]:
-        """Return every collection with vectors in any space."""
+        """Return every collection with vectors of any model."""
         return {collection for collection, _ in self._stored.values()}
 
-    def drop_space(self, collection: str, space: str) -> None:
-        """Remove a collection's vectors of one space."""
-        name = _chroma_name(collection, space)
+    def drop_vectors(self, collection: str, embedding_fingerprint: str) -> None:
+        """Remove a collection's vectors of one model."""
+        name = _chroma_name(collection, embedding_fingerprint)
         if self._stored.pop(name, None) is not None:
             for kept in (self._open, self._rows, self._memory, self._means):
                 kept.pop(name, None)
@@ -213,21 +221,21 @@ class ChromaStore:
         self._client.close()
         _return_memory()
 
-    def _find(self, collection: str, space: str) -> ChromaCollection | None:
-        name = _chroma_name(collection, space)
+    def _find(self, collection: str, embedding_fingerprint: str) -> ChromaCollection | None:
+        name = _chroma_name(collection, embedding_fingerprint)
         if name not in self._stored:
             return None
-        if self._stored[name] != (collection, space):
+        if self._stored[name] != (collection, embedding_fingerprint):
             raise RuntimeError(f"Chroma collection {name} says it is {self._stored[name]}")
         return self._store(name)
 
-    def _create(self, collection: str, space: str) -> str:
-        name = _chroma_name(collection, space)
-        if self._find(collection, space) is None:
-            metadata = {"collection": collection, "space": space, "hnsw:space": "cosine"}
+    def _create(self, collection: str, embedding_fingerprint: str) -> str:
+        name = _chroma_name(collection, embedding_fingerprint)
+        if self._find(collection, embedding_fingerprint) is None:
+            metadata = {"collection": collection, _FINGERPRINT_KEY: embedding_fingerprint, "hnsw:space": "cosine"}
             # No embedding function anywhere: the default one would download a model on first use.
             self._client.create_collection(name, metadata=metadata, embedding_function=None)
-            self._stored[name] = collection, space
+            self._stored[name] = collection, embedding_fingerprint
         return name
 
     def _store(self, name: str) -> ChromaCollection:
@@ -297,8 +305,8 @@ def _return_memory() -> None:
         trim(0)
 
 
-def _chroma_name(collection: str, space: str) -> str:
-    name = f"{collection}.{space}"
+def _chroma_name(collection: str, embedding_fingerprint: str) -> str:
+    name = f"{collection}.{embedding_fingerprint}"
     if _NAME.fullmatch(name) and ".." not in name:
         return name
     return f"{collection[:40].strip('._-') or 'c'}.{hashlib.sha256(name.encode()).hexdigest()[:32]}"

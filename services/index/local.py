@@ -22,7 +22,11 @@ class LocalIndex:
         self._vectors = ChromaStore(directory / "chroma")
 
     def add(
-        self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
+        self,
+        collection: str,
+        embedding_fingerprint: str,
+        chunks: Sequence[IndexedChunk],
+        vectors: Sequence[Vector] | None,
     ) -> None:
         """Store chunks; see `SearchIndex.add`."""
         if not chunks:
@@ -30,22 +34,22 @@ class LocalIndex:
         chunks = [_storable(chunk) for chunk in chunks]
         self._words.add(collection, chunks)
         if vectors is not None:
-            self._vectors.add(collection, space, chunks, vectors)
+            self._vectors.add(collection, embedding_fingerprint, chunks, vectors)
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Return candidates of both channels with the facts of each; see `SearchIndex.search`."""
-        collection, space, vector = request.collection, request.space, request.vector
+        collection, embedding_fingerprint, vector = request.collection, request.embedding_fingerprint, request.vector
         words = self._words.search(collection, request.text, request.limit, request.hidden_builds)
         stored = {item.chunk.chunk_id: item for item, _ in words.hits}
         bm25 = {item.chunk.chunk_id: score for item, score in words.hits}
         cosine: dict[str, float] = {}
         topic = cohesion = None
         if vector is not None:
-            topic, cohesion = topic_of(vector, self._vectors.mean(collection, space))
-            near = self._vectors.search(collection, space, vector, request.limit, request.hidden_builds)
+            topic, cohesion = topic_of(vector, self._vectors.mean(collection, embedding_fingerprint))
+            near = self._vectors.search(collection, embedding_fingerprint, vector, request.limit, request.hidden_builds)
             cosine = {neighbour.chunk_id: neighbour.cosine for neighbour in near}
             missing = [chunk_id for chunk_id in stored if chunk_id not in cosine]
-            cosine |= self._vectors.cosines(collection, space, vector, missing)
+            cosine |= self._vectors.cosines(collection, embedding_fingerprint, vector, missing)
             only_near = [neighbour.chunk_id for neighbour in near if neighbour.chunk_id not in stored]
             stored |= {item.chunk.chunk_id: item for item in self._words.get(collection, only_near)}
         terms = [term for term, count in words.document_frequency.items() if count]
@@ -55,10 +59,12 @@ class LocalIndex:
             hits.append(Hit(item.chunk, cosine.get(chunk_id), bm25.get(chunk_id), matched))
         return SearchResult(tuple(hits), words.document_frequency, words.chunk_count, topic, cohesion)
 
-    def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
+    def chunk_ids(self, collection: str, embedding_fingerprint: str, build_id: str) -> set[str]:
         """Return the completely stored chunks; see `SearchIndex.chunk_ids`."""
         stored = self._words.chunk_ids(collection, build_id)
-        return stored & self._vectors.chunk_ids(collection, space, build_id) if space else stored
+        if not embedding_fingerprint:
+            return stored
+        return stored & self._vectors.chunk_ids(collection, embedding_fingerprint, build_id)
 
     def builds(self, collection: str) -> dict[str, int]:
         """Return the stored builds; see `SearchIndex.builds`."""
@@ -83,30 +89,30 @@ class LocalIndex:
 
         Vectors are removed first: without the words they could no longer be found for removal.
         """
-        spaces = self._vectors.spaces(collection)
+        embedding_fingerprints = self._vectors.embedding_fingerprints(collection)
         chunk_ids = [chunk.chunk_id for chunk in self._words.page(collection, build_id, 0, limit)]
-        for space in spaces:
-            self._vectors.delete(collection, space, chunk_ids)
+        for embedding_fingerprint in embedding_fingerprints:
+            self._vectors.delete(collection, embedding_fingerprint, chunk_ids)
         if chunk_ids:
             return self._words.delete_chunks(collection, chunk_ids)
         # Vectors whose words are lost, for example because only a part of the directory was restored.
-        for space in spaces:
-            if stray := sorted(self._vectors.chunk_ids(collection, space, build_id))[:limit]:
-                self._vectors.delete(collection, space, stray)
+        for embedding_fingerprint in embedding_fingerprints:
+            if stray := sorted(self._vectors.chunk_ids(collection, embedding_fingerprint, build_id))[:limit]:
+                self._vectors.delete(collection, embedding_fingerprint, stray)
                 return len(stray)
         return 0
 
-    def count(self, collection: str, space: str) -> IndexCount:
+    def count(self, collection: str, embedding_fingerprint: str) -> IndexCount:
         """Return the sizes of a collection."""
-        return IndexCount(self._words.count(collection), self._vectors.count(collection, space))
+        return IndexCount(self._words.count(collection), self._vectors.count(collection, embedding_fingerprint))
 
-    def spaces(self, collection: str) -> set[str]:
-        """Return the spaces with vectors."""
-        return self._vectors.spaces(collection)
+    def embedding_fingerprints(self, collection: str) -> set[str]:
+        """Return the models of the stored vectors."""
+        return self._vectors.embedding_fingerprints(collection)
 
-    def drop_space(self, collection: str, space: str) -> None:
-        """Remove the vectors of one space."""
-        self._vectors.drop_space(collection, space)
+    def drop_vectors(self, collection: str, embedding_fingerprint: str) -> None:
+        """Remove the vectors of one model."""
+        self._vectors.drop_vectors(collection, embedding_fingerprint)
 
     def collections(self) -> set[str]:
         """Return all collections."""

@@ -4,8 +4,8 @@ An index stores the chunks of *builds*. A build is one parse of one version of o
 settings; its id is derived from the content hash, so repeating an interrupted build writes the same chunk ids. An index
 knows nothing about visibility: the caller names the builds to leave out of a search.
 
-Vectors belong to a *space*: the fingerprint of the embedding model that made them. Vectors of two spaces are never
-mixed in one search; a chunk can be in the lexical part of a collection without having a vector in a given space.
+Vectors belong to an *embedding fingerprint*, which identifies the embedding model that made them. Vectors of two models
+are never mixed in one search; a chunk can be in the lexical part of a collection without a vector of a given model.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -35,13 +35,13 @@ class IndexedChunk:
 class SearchRequest:
     """One question to one collection.
 
-    `vector` is the question in `space`, or None for a search by words alone. `limit` applies to each channel (dense and
-    lexical) separately, so at most twice as many hits are returned.
+    `vector` is the question as embedded by the model with `embedding_fingerprint`, or None for a search by words
+    alone. `limit` applies to each channel (dense and lexical) separately, so at most twice as many hits are returned.
     """
 
     collection: str
     text: str
-    space: str
+    embedding_fingerprint: str
     vector: Vector | None
     limit: int
     hidden_builds: Collection[str] = ()
@@ -51,7 +51,7 @@ class SearchRequest:
 class Hit:
     """A candidate with the facts that ranking needs.
 
-    `cosine` is in [-1, 1], or None if the chunk has no vector in the requested space. `bm25` is positive and larger is
+    `cosine` is in [-1, 1], or None if the chunk has no vector of the requested model. `bm25` is positive and larger is
     better, or None if the lexical channel did not return the chunk. `matched` holds the distinct query terms (see
     `tokens.query_terms`) that the chunk's text or context contains, whichever channel found it.
     """
@@ -82,7 +82,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexCount:
-    """The number of chunks that a collection holds by words, and of those that have a vector in one space."""
+    """The number of chunks that a collection holds by words, and of those that have a vector of one model."""
 
     lexical: int
     dense: int
@@ -106,7 +106,11 @@ class SearchIndex(Protocol):
     """
 
     async def add(
-        self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
+        self,
+        collection: str,
+        embedding_fingerprint: str,
+        chunks: Sequence[IndexedChunk],
+        vectors: Sequence[Vector] | None,
     ) -> None:
         """Store chunks, replacing those with the same id.
 
@@ -119,10 +123,11 @@ class SearchIndex(Protocol):
         """Return the candidates of one collection; a collection that does not exist has none."""
         ...
 
-    async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
+    async def chunk_ids(self, collection: str, embedding_fingerprint: str, build_id: str) -> set[str]:
         """Return the completely stored chunks of a build.
 
-        A chunk is complete if it is stored by words and, unless `space` is empty, with a vector in that space.
+        A chunk is complete if it is stored by words and, unless `embedding_fingerprint` is empty, with a vector of that
+        model.
         """
         ...
 
@@ -152,19 +157,19 @@ class SearchIndex(Protocol):
         ...
 
     async def delete_build(self, collection: str, build_id: str) -> None:
-        """Remove every chunk of a build, in every space. Unknown builds are not an error."""
+        """Remove every chunk of a build, with vectors of every model. Unknown builds are not an error."""
         ...
 
-    async def count(self, collection: str, space: str) -> IndexCount:
+    async def count(self, collection: str, embedding_fingerprint: str) -> IndexCount:
         """Return how much a collection holds."""
         ...
 
-    async def spaces(self, collection: str) -> set[str]:
-        """Return the spaces in which the collection has vectors, read from the stored collections' own metadata."""
+    async def embedding_fingerprints(self, collection: str) -> set[str]:
+        """Return the models of the collection's vectors, read from the stored collections' own metadata."""
         ...
 
-    async def drop_space(self, collection: str, space: str) -> None:
-        """Remove the collection's vectors of one space; the words stay."""
+    async def drop_vectors(self, collection: str, embedding_fingerprint: str) -> None:
+        """Remove the collection's vectors of one model; the words stay."""
         ...
 
     async def collections(self) -> set[str]:

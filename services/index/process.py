@@ -51,7 +51,11 @@ class IndexProcess:
         await self._call("collections")
 
     async def add(
-        self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
+        self,
+        collection: str,
+        embedding_fingerprint: str,
+        chunks: Sequence[IndexedChunk],
+        vectors: Sequence[Vector] | None,
     ) -> None:
         """Store chunks; see `SearchIndex.add`."""
         for start in range(0, len(chunks), _ROWS):
@@ -60,15 +64,15 @@ class IndexProcess:
             if vectors is not None:
                 matrix = numpy.asarray(vectors[start : start + _ROWS], dtype=numpy.float32)
             async with self._writing:
-                await self._call("add", collection, space, rows, matrix)
+                await self._call("add", collection, embedding_fingerprint, rows, matrix)
 
     async def search(self, request: SearchRequest) -> SearchResult:
         """Return the candidates of one collection; see `SearchIndex.search`."""
         return await self._call("search", request)
 
-    async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
+    async def chunk_ids(self, collection: str, embedding_fingerprint: str, build_id: str) -> set[str]:
         """Return the completely stored chunks of a build; see `SearchIndex.chunk_ids`."""
-        return await self._call("chunk_ids", collection, space, build_id)
+        return await self._call("chunk_ids", collection, embedding_fingerprint, build_id)
 
     async def builds(self, collection: str) -> dict[str, int]:
         """Return the stored builds; see `SearchIndex.builds`."""
@@ -95,18 +99,18 @@ class IndexProcess:
             async with self._writing:
                 removed = await self._call("delete_some", collection, build_id, _ROWS)
 
-    async def count(self, collection: str, space: str) -> IndexCount:
+    async def count(self, collection: str, embedding_fingerprint: str) -> IndexCount:
         """Return how much a collection holds."""
-        return await self._call("count", collection, space)
+        return await self._call("count", collection, embedding_fingerprint)
 
-    async def spaces(self, collection: str) -> set[str]:
-        """Return the spaces in which the collection has vectors."""
-        return await self._call("spaces", collection)
+    async def embedding_fingerprints(self, collection: str) -> set[str]:
+        """Return the models of the collection's vectors."""
+        return await self._call("embedding_fingerprints", collection)
 
-    async def drop_space(self, collection: str, space: str) -> None:
-        """Remove the collection's vectors of one space."""
+    async def drop_vectors(self, collection: str, embedding_fingerprint: str) -> None:
+        """Remove the collection's vectors of one model."""
         async with self._writing:
-            await self._call("drop_space", collection, space)
+            await self._call("drop_vectors", collection, embedding_fingerprint)
 
     async def collections(self) -> set[str]:
         """Return the names of all stored collections."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from services.errors import DocumentRejected, SearchIndexError, ServiceError, StorageError
 from services.index.models import IndexedChunk, IndexGap, SearchIndex
-from services.knowledge.building import Building, chat_key, chat_of
+from services.knowledge.builder import IndexBuilder, chat_key, chat_of
 from services.knowledge.download import too_large
 from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
@@ -24,8 +24,8 @@ from services.knowledge.models import (
     Progress,
 )
 from services.knowledge.rejections import MESSAGES, Rejection
+from services.knowledge.scheduling import JobGate, Places
 from services.knowledge.storage import FileStore
-from services.knowledge.turns import Gate, Places
 from services.records.documents import DocumentRecords, NewDocument, NoRoom
 from services.records.tables import DocumentRecord, DocumentState, now
 from services.settings import KnowledgeSettings
@@ -74,19 +74,19 @@ class KnowledgeService:
         records: DocumentRecords,
         files: FileStore,
         index: SearchIndex,
-        building: Building,
-        rules: KnowledgeSettings,
+        builder: IndexBuilder,
+        settings: KnowledgeSettings,
         retry_after_s: Sequence[float] = _RETRY_AFTER_S,
     ) -> None:
         self._records = records
         self._files = files
         self._index = index
-        self._building = building
-        self._rules = rules
+        self._builder = builder
+        self._settings = settings
         self._retry_after_s = retry_after_s
         self._closing = False
-        self._places = Gate(_BUILDS)
-        self._downloads = Gate(_DOWNLOADS)
+        self._places = JobGate(_BUILDS)
+        self._downloads = JobGate(_DOWNLOADS)
         self._admitting = asyncio.Lock()
         # Documents whose chunks are lost and whose originals cannot be read: another attempt would not help.
         self._beyond_repair: set[int] = set()
@@ -117,15 +117,15 @@ class KnowledgeService:
     @property
     def max_bytes(self) -> int:
         """The size limit of a file, in bytes."""
-        return self._rules.max_file_mb << 20
+        return self._settings.max_file_mb << 20
 
     def refusal(self, name: str, size: int) -> str:
         """Return why a file of this name and size (bytes) is not worth downloading, or "" if it is acceptable."""
         file_type = _file_type(name)
-        if file_type not in self._rules.file_types:
+        if file_type not in self._settings.file_types:
             if file_type in OLD_OFFICE:
                 return MESSAGES[Rejection.OLD_OFFICE].format(modern=OLD_OFFICE[file_type])
-            kinds = "、".join(self._rules.file_types)
+            kinds = "、".join(self._settings.file_types)
             kind = f" .{file_type} " if file_type else "没有扩展名的"
             return f"不支持{kind}文件，可以发 {kinds}。"
         if size > self.max_bytes:
@@ -140,7 +140,7 @@ class KnowledgeService:
     @property
     def min_bytes_per_s(self) -> int:
         """The minimum speed of a download; 0 accepts any speed."""
-        return self._rules.min_download_kbps * 1000
+        return self._settings.min_download_kbps * 1000
 
     @asynccontextmanager
     async def receiving(
@@ -151,7 +151,7 @@ class KnowledgeService:
         Raise `DocumentRejected` when the knowledge base has no room for the file, and `StorageError` when the disk has
         none.
         """
-        if limit := self._rules.max_total_mb << 20:
+        if limit := self._settings.max_total_mb << 20:
             used = await self._records.size_beside(collection, clean_name(name))
             if used + size > limit:
                 raise DocumentRejected(self._no_room(used, size))
@@ -238,7 +238,7 @@ class KnowledgeService:
 
     async def status(self, collection: str) -> KnowledgeStatus:
         """Return totals, running work, and the counts of the index itself."""
-        embedding = self._building.embedding
+        embedding = self._builder.embedding
         totals = await self._records.totals(collection, embedding.fingerprint)
         try:
             count = await self._index.count(collection, embedding.fingerprint)
@@ -264,7 +264,7 @@ class KnowledgeService:
 
     async def documents(self, collection: str, page: int, page_size: int) -> tuple[list[DocumentEntry], int]:
         """Return one page of the list of documents, and their total number; pages count from 1."""
-        totals = await self._records.totals(collection, self._building.embedding.fingerprint)
+        totals = await self._records.totals(collection, self._builder.embedding.fingerprint)
         rows = await self._records.page(collection, (page - 1) * page_size, page_size)
         return [_entry(row) for row in rows], totals.documents + totals.pending
 
@@ -307,22 +307,26 @@ class KnowledgeService:
         """
         for row in await self._records.ask_rebuild(collection):
             self._start_build(row)
-        return (await self._records.totals(collection, self._building.embedding.fingerprint)).documents
+        return (await self._records.totals(collection, self._builder.embedding.fingerprint)).documents
 
     async def mend(self, collection: str) -> IndexGap | None:
         """Compare the index with the records, and rebuild in the background what the index has lost.
 
         Return None when nothing is lost. Raise `SearchIndexError` when the index does not answer.
         """
-        space = self._building.embedding.fingerprint
+        embedding_fingerprint = self._builder.embedding.fingerprint
         rows = await self._records.ready(collection)
         stored = await self._index.builds(collection)
         without_words = {row.id for row in rows if stored.get(row.build_id, 0) < row.chunk_count}
         without_vectors = set[int]()
-        in_space = [row for row in rows if row.space == space and row.id not in without_words]
-        if (await self._index.count(collection, space)).dense < sum(row.chunk_count for row in in_space):
-            for row in in_space:
-                if len(await self._index.chunk_ids(collection, space, row.build_id)) < row.chunk_count:
+        comparable = [
+            row for row in rows if row.embedding_fingerprint == embedding_fingerprint and row.id not in without_words
+        ]
+        if (await self._index.count(collection, embedding_fingerprint)).dense < sum(
+            row.chunk_count for row in comparable
+        ):
+            for row in comparable:
+                if len(await self._index.chunk_ids(collection, embedding_fingerprint, row.build_id)) < row.chunk_count:
                     without_vectors.add(row.id)
         lost = without_words | without_vectors
         if not lost:
@@ -394,16 +398,16 @@ class KnowledgeService:
         collection is first searched.
         """
         await self.purge()
-        space = self._building.embedding.fingerprint
+        embedding_fingerprint = self._builder.embedding.fingerprint
         try:
             for collection in await self._records.collections():
                 stored = await self._index.builds(collection)
                 if unknown := await self._records.retire_unknown(collection, stored):
                     log.warning("%s builds of %s belong to no document and are removed", unknown, collection)
                 rows = await self._records.ready(collection)
-                needs_vectors = any(row.space == space for row in rows)
+                needs_vectors = any(row.embedding_fingerprint == embedding_fingerprint for row in rows)
                 if any(stored.get(row.build_id, 0) < row.chunk_count for row in rows) or (
-                    needs_vectors and space not in await self._index.spaces(collection)
+                    needs_vectors and embedding_fingerprint not in await self._index.embedding_fingerprints(collection)
                 ):
                     await self.mend(collection)
         except SearchIndexError:
@@ -426,7 +430,7 @@ class KnowledgeService:
             upload_id=file.upload_id,
         )
         try:
-            registration = await self._records.register(new, self._rules.max_total_mb << 20)
+            registration = await self._records.register(new, self._settings.max_total_mb << 20)
         except ServiceError:
             # No record was written. The sender's file will be downloaded again, so nothing would refer to this copy.
             await self._files.remove(stored_name)
@@ -439,7 +443,7 @@ class KnowledgeService:
         return registration.document, registration.created
 
     def _no_room(self, used: int, size: int) -> str:
-        limit = self._rules.max_total_mb
+        limit = self._settings.max_total_mb
         return (
             f"知识库的文件合计最多 {limit} MB，已有 {used / (1 << 20):.1f} MB，"
             f"放不下这个 {size / (1 << 20):.1f} MB 的文件，{_MAKE_ROOM}"
@@ -450,7 +454,7 @@ class KnowledgeService:
 
         A rebuild is always admitted, because its document is already there.
         """
-        limit = self._rules.max_chunks
+        limit = self._settings.max_chunks
         if not limit or document.state == DocumentState.READY:
             return
         async with self._admitting:
@@ -498,7 +502,7 @@ class KnowledgeService:
             if build := self._builds.get(document.id):
                 build.progress = Progress(document.collection, document.name, done, total)
 
-        build_id = self._building.build_id(document)
+        build_id = self._builder.build_id(document)
         if not await self._records.set_target(document.id, build_id):
             return _result(IngestStatus.REMOVED, document)
 
@@ -510,22 +514,22 @@ class KnowledgeService:
             try:
                 if not await asyncio.to_thread(path.exists):
                     raise DocumentRejected("原文件不在了，请重新发一次。", str(path))  # noqa: TRY301
-                parsed = await self._building.run(document, path, admit, report)
+                parsed = await self._builder.run(document, path, admit, report)
             except DocumentRejected as error:
                 log.warning("document %s was rejected: %s", document.id, error)
                 return await self._reject(document, error)
-        space = self._building.embedding.fingerprint
+        embedding_fingerprint = self._builder.embedding.fingerprint
         async with self._admitting:
             published = await self._records.publish(
-                document.collection, document.id, build_id, space, len(parsed.chunks)
+                document.collection, document.id, build_id, embedding_fingerprint, len(parsed.chunks)
             )
             if build := self._builds.get(document.id):
                 build.planned = 0
         self._run_later(self.purge())
         if published is None:
             return _result(IngestStatus.REMOVED, document)
-        if document.space not in ("", space):
-            self._run_later(self._drop_unused_spaces(document.collection))
+        if document.embedding_fingerprint not in ("", embedding_fingerprint):
+            self._run_later(self._drop_unused_vectors(document.collection))
         return replace(_result(_ready_status(published), published), hidden_text=parsed.hidden_text)
 
     async def _reject(self, document: DocumentRecord, error: DocumentRejected) -> IngestResult:
@@ -555,13 +559,13 @@ class KnowledgeService:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _drop_unused_spaces(self, collection: str) -> None:
+    async def _drop_unused_vectors(self, collection: str) -> None:
         """Delete the vectors of former embedding models once no document of the collection needs them."""
-        fingerprint = self._building.embedding.fingerprint
+        fingerprint = self._builder.embedding.fingerprint
         if (await self._records.totals(collection, fingerprint)).stale:
             return
-        for space in await self._index.spaces(collection) - {fingerprint}:
-            await self._index.drop_space(collection, space)
+        for embedding_fingerprint in await self._index.embedding_fingerprints(collection) - {fingerprint}:
+            await self._index.drop_vectors(collection, embedding_fingerprint)
 
     def _run_later(self, work: Coroutine[None, None, None]) -> None:
         def finished(done: asyncio.Task[None]) -> None:

@@ -77,12 +77,12 @@ class MemoryService:
     def __init__(
         self,
         records: ConversationRecords,
-        rules: MemorySettings,
+        settings: MemorySettings,
         model: ChatModel | None,
         prompt: ChatPromptTemplate,
     ) -> None:
         self._records = records
-        self._rules = rules
+        self._settings = settings
         self._model = model
         self._prompt = prompt
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
@@ -92,7 +92,7 @@ class MemoryService:
         """Mark turns that a killed process left open, and start the summaries that it did not get to."""
         if interrupted := await self._records.fail_interrupted():
             log.warning("%s questions were interrupted by the last stop", interrupted)
-        for session_id in await self._records.longer_than(self._rules.max_history_messages):
+        for session_id in await self._records.longer_than(self._settings.max_history_messages):
             self._summarise_soon(session_id)
 
     async def close(self) -> None:
@@ -108,7 +108,7 @@ class MemoryService:
 
         The question is in the log before the block runs. If the block raises or stores nothing, the turn is marked as
         failed and the working history is unchanged. If the log cannot be written, the block runs all the same and the
-        turn cannot be stored. Summarising begins when the caller requests it, see `tidy`.
+        turn cannot be stored. Summarising begins when the caller requests it, see `schedule_summary`.
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
@@ -138,7 +138,7 @@ class MemoryService:
             # It stays open in the log, and the next start marks it as failed.
             log.exception("turn %s could not be marked as failed", turn_id)
 
-    def tidy(self, session_id: str) -> None:
+    def schedule_summary(self, session_id: str) -> None:
         """Summarise in the background if the history has grown too long. Call this after the reply was sent."""
         self._summarise_soon(session_id)
 
@@ -149,14 +149,14 @@ class MemoryService:
             turns=totals.turns,
             failed=totals.failed,
             history=totals.history,
-            limit=self._rules.max_history_messages,
-            chunk=self._rules.summary_chunk_size,
+            limit=self._settings.max_history_messages,
+            chunk=self._settings.summary_chunk_size,
             summaries=self._model is not None,
         )
 
     async def recent(self, session_id: str) -> list[Exchange]:
         """Return the light history of the specification: the last messages as spoken, without summaries."""
-        turns = await self._records.recent(session_id, max(1, self._rules.recent_shown // 2))
+        turns = await self._records.recent(session_id, max(1, self._settings.recent_shown // 2))
         return [Exchange(turn.user_id, turn.question, turn.answer, turn.state == TurnState.FAILED) for turn in turns]
 
     async def sources(self, session_id: str) -> list[Source]:
@@ -208,7 +208,7 @@ class MemoryService:
         while await self._is_due(session_id):
             records = await self._records.history(session_id)
             try:
-                if not await self._replace(session_id, records[: self._rules.summary_chunk_size], model):
+                if not await self._replace(session_id, records[: self._settings.summary_chunk_size], model):
                     return
             except ModelBudgetSpent:
                 # There is nothing to retry: the budget stays spent until midnight.
@@ -219,10 +219,10 @@ class MemoryService:
 
     async def _is_due(self, session_id: str) -> bool:
         count, since = await self._records.standing(session_id)
-        if count > self._rules.max_history_messages:
+        if count > self._settings.max_history_messages:
             return True
-        every = self._rules.summary_every_messages
-        return bool(every) and since >= every and count > self._rules.summary_chunk_size
+        every = self._settings.summary_every_messages
+        return bool(every) and since >= every and count > self._settings.summary_chunk_size
 
     async def _replace(self, session_id: str, records: list[HistoryRecord], model: ChatModel) -> bool:
         """Replace messages by their summary.

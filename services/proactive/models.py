@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from services.records.groups import UnaskedAnswer
 from services.retrieval.models import Question, Retrieval
-from services.session import Collection
+from services.session import KnowledgeCollection
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class Approval:
     """A message that may be answered from `retrieval`. Its receiver must end it (see `ProactiveService`)."""
 
     message: GroupMessage
-    collection: Collection
+    collection: KnowledgeCollection
     question: Question
     retrieval: Retrieval
     answer: UnaskedAnswer
 
 
-class Outcome(StrEnum):
+class UnaskedOutcome(StrEnum):
     """The outcome of an approval."""
 
     SENT = "sent"

@@ -15,15 +15,15 @@ from services.proactive.models import (
     GroupMessage,
     GroupStatus,
     OpinionSource,
-    Outcome,
     Reason,
+    UnaskedOutcome,
 )
 from services.records.groups import ANSWERS_KEPT, GateFeedbackRecords, GroupPreferences, GroupRecords, UnaskedAnswer
 from services.records.tables import now
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever
 from services.retrieval.wording import asks_people, asks_something
-from services.session import Collection, KnowledgeScope
+from services.session import KnowledgeCollection, KnowledgeScope
 from services.settings import ProactiveSettings
 
 log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class ProactiveService:
         if reason is not None:
             self._decide(group, message, reason)
             return None
-        collection = Collection.of_group(message.group_id, self._scope)
+        collection = KnowledgeCollection.of_group(message.group_id, self._scope)
         question = Question(message.text, message.quoted)
         try:
             retrieval = await self._retriever.retrieve(
@@ -191,13 +191,13 @@ class ProactiveService:
         await self._withdraw(approval, reason)
         return False
 
-    async def settle(self, approval: Approval, outcome: Outcome) -> None:
+    async def settle(self, approval: Approval, outcome: UnaskedOutcome) -> None:
         """End an approval. A sent answer counts from now on, a failed one counts as never taken up."""
-        if outcome is Outcome.FAILED:
+        if outcome is UnaskedOutcome.FAILED:
             await self._withdraw(approval, Reason.FAILED)
             return
         group = self._groups.get(approval.message.group_id)
-        sent = outcome is Outcome.SENT
+        sent = outcome is UnaskedOutcome.SENT
         await self._change(group, replace(approval.answer, answered_at=self._clock(), fruitless=not sent))
         if group is not None:
             reason = Reason.ANSWERED if sent else Reason.NOTHING_TO_SAY
@@ -297,7 +297,7 @@ class ProactiveService:
         return Reason.REPEATED if rules.repeats(message.text, reference, group.answers, self._clock()) else None
 
     async def _count(
-        self, group: _Group, message: GroupMessage, collection: Collection, retrieval: Retrieval
+        self, group: _Group, message: GroupMessage, collection: KnowledgeCollection, retrieval: Retrieval
     ) -> UnaskedAnswer:
         """Count an answer before it is written, so that neither concurrency nor a restart exceeds the limits."""
         first, present = retrieval.references[0], self._clock()

@@ -1,7 +1,6 @@
 """The documents: which there are, which of them are visible, and what waits to be removed."""
 
-from collections.abc import Collection as AbstractCollection
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -45,7 +44,7 @@ class NoRoom:
 
 @dataclass(frozen=True, slots=True)
 class VisibleChunks:
-    """The numbers of chunks of a collection's visible documents: all, and those with vectors in the requested space."""
+    """The numbers of chunks of a collection's visible documents: all, and those with vectors of the requested model."""
 
     chunks: int
     vectors: int
@@ -55,7 +54,7 @@ class VisibleChunks:
 class CollectionTotals:
     """Totals of a collection according to the records.
 
-    `stale` counts visible documents without vectors in the requested space.
+    `stale` counts visible documents without vectors of the requested model.
     """
 
     documents: int
@@ -107,7 +106,7 @@ class DocumentRecords:
                 build_id="",
                 target_build_id="",
                 revision=0,
-                space="",
+                embedding_fingerprint="",
                 chunk_count=0,
             )
             session.add(document)
@@ -127,7 +126,7 @@ class DocumentRecords:
             return True
 
     async def publish(
-        self, collection: str, document_id: int, build_id: str, space: str, chunk_count: int
+        self, collection: str, document_id: int, build_id: str, embedding_fingerprint: str, chunk_count: int
     ) -> DocumentRecord | None:
         """Make a finished build visible and hide what it replaces, in one transaction.
 
@@ -151,7 +150,7 @@ class DocumentRecords:
             if document.build_id:
                 session.add(RetiredRecord(collection=document.collection, build_id=document.build_id))
             document.build_id, document.target_build_id = build_id, ""
-            document.space, document.chunk_count = space, chunk_count
+            document.embedding_fingerprint, document.chunk_count = embedding_fingerprint, chunk_count
             document.state = DocumentState.READY
             if any(other.version > document.version for other in family):
                 await self._retire(session, [document])
@@ -175,7 +174,7 @@ class DocumentRecords:
                 await self._retire(session, found)
             return list(found)
 
-    async def ask_rebuild(self, collection: str, only: AbstractCollection[int] | None = None) -> list[DocumentRecord]:
+    async def ask_rebuild(self, collection: str, only: Collection[int] | None = None) -> list[DocumentRecord]:
         """Increment the revision of visible documents, so that their build ids change, and return those documents.
 
         `only` names the documents by id; None means all. A document with a rebuild in progress is left out.
@@ -217,14 +216,19 @@ class DocumentRecords:
             )
             return {*under_way, *retired} - {""}
 
-    async def visible_chunks(self, collection: str, space: str) -> VisibleChunks:
+    async def visible_chunks(self, collection: str, embedding_fingerprint: str) -> VisibleChunks:
         """Return how many chunks of a collection the index must hold at least."""
         async with self._database.reading() as session:
             row = (
                 await session.execute(
                     select(
                         func.coalesce(func.sum(DocumentRecord.chunk_count), 0),
-                        func.coalesce(func.sum(DocumentRecord.chunk_count).filter(DocumentRecord.space == space), 0),
+                        func.coalesce(
+                            func.sum(DocumentRecord.chunk_count).filter(
+                                DocumentRecord.embedding_fingerprint == embedding_fingerprint
+                            ),
+                            0,
+                        ),
                     ).where(DocumentRecord.collection == collection, DocumentRecord.state == DocumentState.READY)
                 )
             ).one()
@@ -262,7 +266,7 @@ class DocumentRecords:
             )
             return list(found)
 
-    async def retire_unknown(self, collection: str, builds: AbstractCollection[str]) -> int:
+    async def retire_unknown(self, collection: str, builds: Collection[str]) -> int:
         """Retire those of `builds` that belong to no document and are not retired yet, and return their number."""
         async with self._database.writing() as session:
             of_documents = select(DocumentRecord.build_id, DocumentRecord.target_build_id).where(
@@ -275,7 +279,7 @@ class DocumentRecords:
             session.add_all(RetiredRecord(collection=collection, build_id=build_id) for build_id in unknown)
             return len(unknown)
 
-    async def visible(self, collection: str, build_ids: AbstractCollection[str]) -> Mapping[str, DocumentRecord]:
+    async def visible(self, collection: str, build_ids: Collection[str]) -> Mapping[str, DocumentRecord]:
         """Return the visible documents of this collection by build; nothing else may be shown to anyone."""
         if not build_ids:
             return {}
@@ -316,7 +320,7 @@ class DocumentRecords:
         async with self._database.reading() as session:
             return await session.get(DocumentRecord, document_id)
 
-    async def totals(self, collection: str, space: str) -> CollectionTotals:
+    async def totals(self, collection: str, embedding_fingerprint: str) -> CollectionTotals:
         """Return the totals of a collection."""
         ready = DocumentRecord.state == DocumentState.READY
         async with self._database.reading() as session:
@@ -327,7 +331,7 @@ class DocumentRecords:
                         func.coalesce(func.sum(DocumentRecord.chunk_count).filter(ready), 0),
                         func.coalesce(func.sum(DocumentRecord.size).filter(ready), 0),
                         func.count().filter(DocumentRecord.state == DocumentState.PENDING),
-                        func.count().filter(ready, DocumentRecord.space != space),
+                        func.count().filter(ready, DocumentRecord.embedding_fingerprint != embedding_fingerprint),
                     ).where(DocumentRecord.collection == collection)
                 )
             ).one()

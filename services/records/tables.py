@@ -83,7 +83,7 @@ class DocumentRecord(Base):
     build_id: Mapped[str] = mapped_column(String(64), default="", index=True)
     target_build_id: Mapped[str] = mapped_column(String(64), default="")
     revision: Mapped[int] = mapped_column(default=0)
-    space: Mapped[str] = mapped_column(String(64), default="")
+    embedding_fingerprint: Mapped[str] = mapped_column(String(64), default="")
     chunk_count: Mapped[int] = mapped_column(default=0)
 
 

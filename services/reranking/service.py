@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from services.errors import RerankError, SettingsError
-from services.reranking.forms import FORMS, form_of, read_scores, request_body
+from services.reranking.formats import FORMATS, format_of, read_scores, request_body
 from services.settings import RerankSettings
 
 # A service that returns fifty passages of 2,000 characters unasked sends 300 kB.
@@ -30,15 +30,15 @@ class RerankService:
     """
 
     def __init__(self, settings: RerankSettings) -> None:
-        self._url = settings.base_url or FORMS[settings.provider].url
+        self._url = settings.base_url or FORMATS[settings.provider].url
         self._place = _loggable(self._url)
-        self._form = form_of(settings.provider, self._url)
+        self._format = format_of(settings.provider, self._url)
         self._key = settings.api_key.get_secret_value().strip()
         self._model = settings.model
         self._timeout_s = settings.timeout_s
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
-        self.name = f"{self._form.title} {settings.model}"
+        self.name = f"{self._format.title} {settings.model}"
 
     async def scores(self, question: str, passages: Sequence[str]) -> list[float]:
         """Return how well each passage answers the question, 0 to 1, in the order of the passages.
@@ -47,7 +47,7 @@ class RerankService:
         """
         if not passages:
             return []
-        request = request_body(self._form, self._model, question, passages)
+        request = request_body(self._format, self._model, question, passages)
         try:
             async with asyncio.timeout(self._timeout_s):
                 answer = await self._ask(request)
@@ -61,7 +61,7 @@ class RerankService:
             # The key contains characters that a header cannot carry.
             raise self._error(_NOT_SENT, repr(error)) from error
         try:
-            return read_scores(self._form, self._model, answer, len(passages))
+            return read_scores(self._format, self._model, answer, len(passages))
         except ValueError as error:
             raise self._error(_UNUSABLE, f"{error}: {self._excerpt(answer)}") from error
 

@@ -20,7 +20,7 @@ _MAX_OVERLAP = 1_000
 # Fewer equal characters at an edge are a coincidence, such as a full stop or a word.
 _MIN_OVERLAP = 6
 
-Place = tuple[str, int]
+ChunkPlace = tuple[str, int]
 
 
 def spread(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
@@ -59,7 +59,7 @@ def select(judged: Sequence[Candidate], limit: int) -> list[Candidate]:
 
 def join(
     approved: Sequence[Candidate],
-    around: Mapping[Place, Sequence[IndexedChunk]],
+    around: Mapping[ChunkPlace, Sequence[IndexedChunk]],
     documents: Mapping[str, DocumentRecord],
     max_chars: int,
 ) -> list[Reference]:
@@ -69,7 +69,9 @@ def join(
     before and after them that have the same heading and page. `around` holds these, by the place of the approved chunk.
     """
     spans = _spans(approved)
-    chunks: dict[Place, IndexedChunk] = {(c.hit.chunk.build_id, c.hit.chunk.ordinal): c.hit.chunk for c in approved}
+    chunks: dict[ChunkPlace, IndexedChunk] = {
+        (c.hit.chunk.build_id, c.hit.chunk.ordinal): c.hit.chunk for c in approved
+    }
     for neighbours in around.values():
         for chunk in neighbours:
             chunks.setdefault((chunk.build_id, chunk.ordinal), chunk)
@@ -139,7 +141,7 @@ def _spans(approved: Sequence[Candidate]) -> list[tuple[str, int, int, float]]:
     """
     score = {(c.hit.chunk.build_id, c.hit.chunk.ordinal): c.rerank_score or 0.0 for c in approved}
     spans: list[tuple[str, int, int, float]] = []
-    seen: set[Place] = set()
+    seen: set[ChunkPlace] = set()
     for build_id, ordinal in score:
         if (build_id, ordinal) in seen:
             continue
@@ -154,7 +156,11 @@ def _spans(approved: Sequence[Candidate]) -> list[tuple[str, int, int, float]]:
 
 
 def _wider(
-    span: tuple[str, int, int, float], chunks: Mapping[Place, IndexedChunk], taken: set[Place], *, before: bool
+    span: tuple[str, int, int, float],
+    chunks: Mapping[ChunkPlace, IndexedChunk],
+    taken: set[ChunkPlace],
+    *,
+    before: bool,
 ) -> tuple[str, int, int, float]:
     """Extend a span by the chunk before or after it, if that chunk is in the same section and in no other reference."""
     build_id, first, last, score = span
@@ -165,7 +171,7 @@ def _wider(
     return build_id, min(first, ordinal), max(last, ordinal), score
 
 
-def _text(chunks: Mapping[Place, IndexedChunk], span: tuple[str, int, int, float]) -> str:
+def _text(chunks: Mapping[ChunkPlace, IndexedChunk], span: tuple[str, int, int, float]) -> str:
     build_id, first, last, _ = span
     return joined_text([chunks[build_id, ordinal] for ordinal in range(first, last + 1)])
 

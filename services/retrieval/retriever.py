@@ -167,7 +167,7 @@ class Retriever:
         request = SearchRequest(
             collection=collection,
             text=query.text,
-            space=self._embedding.fingerprint,
+            embedding_fingerprint=self._embedding.fingerprint,
             vector=vector,
             limit=self._settings.recall_top_k,
             hidden_builds=hidden,

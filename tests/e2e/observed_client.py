@@ -11,7 +11,7 @@ from simulator.client import SEND_ACTIONS, FileHost, HandshakeRefused, OneBotCli
 from simulator.dialects import DIALECTS, GO_CQHTTP, LAGRANGE, LLONEBOT, NAPCAT, Dialect
 from simulator.observer import Call, EmojiReaction, Sent
 from simulator.parameters import ActionRefused
-from simulator.world import ForwardNode, Message, UploadedFile, World
+from simulator.world import ForwardNode, Message, SimulatedFile, World
 
 __all__ = [
     "DIALECTS",
@@ -28,7 +28,7 @@ __all__ = [
     "HandshakeRefused",
     "ObservedClient",
     "Sent",
-    "UploadedFile",
+    "SimulatedFile",
     "World",
 ]
 

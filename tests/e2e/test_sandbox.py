@@ -209,7 +209,7 @@ async def test_expired_links_and_a_refused_message(bot_factory: BotFactory) -> N
         await page.do("trouble", name="expired", on=False)
         await page.post("/sandbox/files", RULES.encode(), chat=GROUP, speaker=OWNER, name="规定.txt")
         await page.frame("message", "已入库")
-        # If the answer is refused as a text, other forms are tried, each of which is shown as a failed call.
+        # If the answer is refused as a text, other formats are tried, each of which is shown as a failed call.
         await page.do("trouble", name="refused", on=True)
         await page.say("几点熄灯？")
         for action in ("send_msg", "send_msg", "upload_group_file"):

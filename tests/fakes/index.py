@@ -33,7 +33,11 @@ class MemoryIndex:
         self._vectors: dict[tuple[str, str], dict[str, tuple[str, tuple[float, ...]]]] = {}
 
     async def add(
-        self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
+        self,
+        collection: str,
+        embedding_fingerprint: str,
+        chunks: Sequence[IndexedChunk],
+        vectors: Sequence[Vector] | None,
     ) -> None:
         """Store chunks, replacing those with the same id."""
         self._check()
@@ -41,7 +45,7 @@ class MemoryIndex:
             return
         self._words.setdefault(collection, {}).update({chunk.chunk_id: chunk for chunk in chunks})
         if vectors is not None:
-            stored = self._vectors.setdefault((collection, space), {})
+            stored = self._vectors.setdefault((collection, embedding_fingerprint), {})
             for chunk, vector in zip(chunks, vectors, strict=True):
                 stored[chunk.chunk_id] = (chunk.build_id, tuple(vector))
 
@@ -66,7 +70,7 @@ class MemoryIndex:
         bm25 = _best({key: scores[key] for key in (*meant, *others)}, request.limit)
         cosine: dict[str, float] = {}
         if request.vector is not None:
-            stored = self._vectors.get((request.collection, request.space), {})
+            stored = self._vectors.get((request.collection, request.embedding_fingerprint), {})
             question = request.vector
             cosine = {key: _cosine(question, vector) for key, (_, vector) in stored.items() if key in visible}
         found = [*bm25, *(key for key in _best(cosine, request.limit) if key not in bm25)]
@@ -82,16 +86,18 @@ class MemoryIndex:
         return SearchResult(hits, frequency, len(chunks), *self._topic(request))
 
     def _topic(self, request: SearchRequest) -> tuple[float | None, float | None]:
-        stored = self._vectors.get((request.collection, request.space), {})
+        stored = self._vectors.get((request.collection, request.embedding_fingerprint), {})
         if request.vector is None or not stored:
             return None, None
         return topic_of(request.vector, numpy.mean([vector for _, vector in stored.values()], axis=0))
 
-    async def chunk_ids(self, collection: str, space: str, build_id: str) -> set[str]:
-        """Return the chunks of a build that have words and, unless `space` is empty, a vector."""
+    async def chunk_ids(self, collection: str, embedding_fingerprint: str, build_id: str) -> set[str]:
+        """Return the chunks of a build that have words and, unless `embedding_fingerprint` is empty, a vector."""
         self._check()
         words = {key for key, chunk in self._words.get(collection, {}).items() if chunk.build_id == build_id}
-        return words & self._vectors.get((collection, space), {}).keys() if space else words
+        if not embedding_fingerprint:
+            return words
+        return words & self._vectors.get((collection, embedding_fingerprint), {}).keys()
 
     async def builds(self, collection: str) -> dict[str, int]:
         """Stored builds and their sizes."""
@@ -135,7 +141,7 @@ class MemoryIndex:
         return list(found.values())[:limit]
 
     async def delete_build(self, collection: str, build_id: str) -> None:
-        """Remove a build from the words and from every space."""
+        """Remove a build from the words and from the vectors of every model."""
         self._check()
         words = self._words.get(collection, {})
         for key in [key for key, chunk in words.items() if chunk.build_id == build_id]:
@@ -145,20 +151,22 @@ class MemoryIndex:
                 for key in [key for key, (build, _) in stored.items() if build == build_id]:
                     del stored[key]
 
-    async def count(self, collection: str, space: str) -> IndexCount:
+    async def count(self, collection: str, embedding_fingerprint: str) -> IndexCount:
         """Return the sizes of both parts."""
         self._check()
-        return IndexCount(len(self._words.get(collection, {})), len(self._vectors.get((collection, space), {})))
+        return IndexCount(
+            len(self._words.get(collection, {})), len(self._vectors.get((collection, embedding_fingerprint), {}))
+        )
 
-    async def spaces(self, collection: str) -> set[str]:
-        """Return the spaces of a collection."""
+    async def embedding_fingerprints(self, collection: str) -> set[str]:
+        """Return the models of a collection's vectors."""
         self._check()
-        return {space for owner, space in self._vectors if owner == collection}
+        return {embedding_fingerprint for owner, embedding_fingerprint in self._vectors if owner == collection}
 
-    async def drop_space(self, collection: str, space: str) -> None:
-        """Remove the vectors of one space."""
+    async def drop_vectors(self, collection: str, embedding_fingerprint: str) -> None:
+        """Remove the vectors of one model."""
         self._check()
-        self._vectors.pop((collection, space), None)
+        self._vectors.pop((collection, embedding_fingerprint), None)
 
     async def collections(self) -> set[str]:
         """Return all collections."""

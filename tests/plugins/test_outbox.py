@@ -1,4 +1,4 @@
-"""Tests of what is sent, in which order and form, and of what happens if QQ or the account does not accept it."""
+"""Tests of what is sent, in which order and format, and of what happens if QQ or the account does not accept it."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable,
 from plugins._chat import Chat
 from plugins._outbox import Delivery, Outbox, split_text
 from plugins._recalls import Recalls
-from plugins._turns import Priority
+from plugins._send_queue import Priority
 from services.settings import SendSettings
 
 TEXTS = st.text(alphabet=st.sampled_from("一二三四五。！？\n ab；"), max_size=400)
@@ -83,7 +83,7 @@ async def test_an_account_that_is_away_is_waited_for_once_and_refuses_nothing() 
         *(outbox.send(GROUP, f"短{n}") for n in range(3)), outbox.send_file(GROUP, "a", b"", "")
     )
     assert results == [Delivery.AWAY] * 4
-    assert asyncio.get_running_loop().time() - began < 0.5, "one wait for all of them, in one form"
+    assert asyncio.get_running_loop().time() - began < 0.5, "one wait for all of them, in one format"
     assert qq.calls == []
 
     late = asyncio.create_task(outbox.send(GROUP, "回来再说"))

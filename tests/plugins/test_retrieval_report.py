@@ -9,15 +9,17 @@ from hypothesis import strategies as st
 
 from plugins._evaluation_report import result_csv, summary_text
 from plugins._retrieval_report import VERDICTS, matched_place, reason, retrieval_text, verdict_line
-from services.evaluation.models import Evaluation, Outcome, Sample
+from services.evaluation.models import Evaluation, Sample, SampleOutcome
 from services.retrieval.models import Retrieval, RetrievalStatus, Verdict
 from tests.services.evaluation.retrievals import candidate, retrieval
 
 LOW = Verdict.BELOW_SCORE
 
 
-def outcome(found: Retrieval | None, text: str = "差旅费几天报销", *, failure: str = "", **sample: object) -> Outcome:
-    return Outcome(Sample(text, **sample), found, failure, 0.0354)  # pyright: ignore[reportArgumentType]
+def outcome(
+    found: Retrieval | None, text: str = "差旅费几天报销", *, failure: str = "", **sample: object
+) -> SampleOutcome:
+    return SampleOutcome(Sample(text, **sample), found, failure, 0.0354)  # pyright: ignore[reportArgumentType]
 
 
 def test_an_answered_question() -> None:

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, create_engine, func, select, text
+from sqlalchemy import Connection, MetaData, Table, create_engine, func, select, text
 from sqlalchemy.exc import IntegrityError
 
 from services.database import Database, open_database, sqlite_url
 from services.errors import DataDirectoryError
 from services.records.tables import Base, CollectionRecord, DocumentRecord, HistoryRecord, UploadRecord, now
+
+MIGRATIONS = Path(__file__).parents[2] / "services" / "migrations"
 
 
 @pytest.fixture
@@ -129,12 +133,40 @@ async def test_many_writers_lose_nothing(database: Database) -> None:
         assert await session.scalar(select(CollectionRecord.next_number)) == 41
 
 
+async def test_documents_of_an_older_release_keep_their_fingerprints(tmp_path: Path) -> None:
+    path = tmp_path / "app.sqlite3"
+    row: dict[str, Any] = dict.fromkeys(("version", "size", "uploader_id", "revision", "chunk_count"), 1)
+    row |= dict.fromkeys(("name", "file_type", "stored_name", "build_id", "target_build_id"), "x")
+    row |= {"collection": "group_1", "state": "ready", "uploaded_at": now()}
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0004")
+        connection.execute(text("INSERT INTO collections VALUES ('group_1', 3)"))
+        documents = Table("documents", MetaData(), autoload_with=connection)
+        for number, fingerprint in ((1, "e5-small"), (2, "")):
+            values = row | {"number": number, "content_hash": str(number), "space": fingerprint}
+            connection.execute(documents.insert().values(values))
+    engine.dispose()
+    for _ in range(2):
+        opened = await open_database(sqlite_url(path))
+        async with opened.reading() as session:
+            found = (await session.scalars(select(DocumentRecord).order_by(DocumentRecord.number))).all()
+        assert [(document.id, document.embedding_fingerprint) for document in found] == [(1, "e5-small"), (2, "")]
+        assert {document.collection for document in found} == {"group_1"}
+        await opened.close()
+
+
 async def test_foreign_keys_are_kept(database: Database) -> None:
     row: dict[str, Any] = dict.fromkeys(("number", "version", "size", "uploader_id", "revision", "chunk_count"), 1)
     row |= dict.fromkeys(("name", "content_hash", "file_type", "stored_name", "build_id", "target_build_id"), "x")
     with pytest.raises(IntegrityError):
         async with database.writing() as session:
-            session.add(DocumentRecord(collection="nobody", state="ready", space="", uploaded_at=now(), **row))
+            session.add(
+                DocumentRecord(collection="nobody", state="ready", embedding_fingerprint="", uploaded_at=now(), **row)
+            )
 
 
 async def test_ids_of_a_history_never_come_back(database: Database) -> None:

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.answering.citations import normalise_citations
-from services.answering.courtesy import courtesy
 from services.answering.figures import figures, stated_figures
 from services.answering.plain_text import plain_text
+from services.answering.small_talk import small_talk_reply
 from services.answering.written import review
 from services.errors import ServiceError
 from services.memory.service import complete_summary
@@ -55,7 +55,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "stated figures": stated_figures,
     "summary": lambda text: complete_summary([f"用户：{text}"], "摘要"),
     "question": lambda text: build_query(Question(text, text)),
-    "wording": lambda text: (courtesy(text), asks_something(text), asks_people(text), follows_up(text)),
+    "wording": lambda text: (small_talk_reply(text), asks_something(text), asks_people(text), follows_up(text)),
     "duration": parse_duration,
     "links": lambda text: without_unknown_links(text, known_addresses((text[: len(text) // 2],))),
     "cleaning": clean,

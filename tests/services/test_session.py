@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.session import GLOBAL_COLLECTION, Collection, KnowledgeScope, Session, SessionScope
+from services.session import GLOBAL_COLLECTION, KnowledgeCollection, KnowledgeScope, Session, SessionScope
 
 # Small numbers collide if an id is put together carelessly; QQ may assign large ones one day.
 NUMBERS = st.integers(0, 30) | st.integers(0, 2**63 - 1)
@@ -57,7 +57,7 @@ def test_two_places_never_share_a_collection(one: Session, other: Session) -> No
 
 @given(SESSIONS)
 def test_the_global_collection_is_everybodys(session: Session) -> None:
-    assert session.collection(KnowledgeScope.GLOBAL) == Collection(GLOBAL_COLLECTION)
+    assert session.collection(KnowledgeScope.GLOBAL) == KnowledgeCollection(GLOBAL_COLLECTION)
 
 
 @given(SESSIONS, st.sampled_from(SessionScope), st.sampled_from(KnowledgeScope))
@@ -72,8 +72,8 @@ def test_what_is_no_qq_number_is_refused(number: Any) -> None:
         lambda: Session(None, number).session_id(SessionScope.MEMBER),
         lambda: Session(7, number).session_id(SessionScope.MEMBER),
         lambda: Session(None, number).collection(KnowledgeScope.GROUP),
-        lambda: Collection.of_group(number, KnowledgeScope.GROUP),
-        lambda: Collection.of_private(number, KnowledgeScope.GROUP),
+        lambda: KnowledgeCollection.of_group(number, KnowledgeScope.GROUP),
+        lambda: KnowledgeCollection.of_private(number, KnowledgeScope.GROUP),
     ]
     if number is not None:
         calls += [

@@ -2,8 +2,8 @@
 
 from simulator.recorder import Recorder
 from simulator.recording import Said, SentFile
-from simulator.transcript import Chat, Transcript
-from simulator.world import Message, UploadedFile, World
+from simulator.transcript import StageChat, Transcript
+from simulator.world import Message, SimulatedFile, World
 
 LARGE = 100 << 20
 
@@ -19,7 +19,7 @@ def test_the_oldest_files_go_with_their_steps() -> None:
     recorder = Recorder(world)
     for number in range(4):
         content = bytes([number]) + bytes(LARGE)
-        file = UploadedFile(f"{number}.bin", content, 777, 2, f"notice{number}", f"segment{number}")
+        file = SimulatedFile(f"{number}.bin", content, 777, 2, f"notice{number}", f"segment{number}")
         world.add_file(file, file.segment_id)
         recorder.keep(file)
         recorder.record(SentFile, chat="g777", speaker=2, name=file.name, content=content, message=number)
@@ -39,7 +39,7 @@ def test_a_chat_keeps_its_last_thousand_messages() -> None:
         message = Message(number, 777, 2, 2, [{"type": "text", "data": {"text": str(number)}}], {})
         world.messages[number] = message
         transcript.add(message)
-    kept = [entry.message.message_id for entry in transcript.entries(Chat(True, 777))]
+    kept = [entry.message.message_id for entry in transcript.entries(StageChat(True, 777))]
     assert kept == list(range(100, 1100))
     assert transcript.find(99) is None
     assert sorted(world.messages) == kept

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from simulator.player import Player, Replayed
 from simulator.recording import Answered, BadRecording, Person, RecordedGroup, Recording, Said, SentFile
 from simulator.stage import Rejected
-from simulator.transcript import Chat
+from simulator.transcript import StageChat
 from tests.simulator.conftest import GROUP, MEMBER, OTHER_GROUP, OWNER, Playground
 
-HERE, ELSEWHERE = Chat(True, GROUP), Chat(True, OTHER_GROUP)
+HERE, ELSEWHERE = StageChat(True, GROUP), StageChat(True, OTHER_GROUP)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from simulator.stage import Rejected
-from simulator.transcript import Chat
+from simulator.transcript import StageChat
 from tests.simulator.conftest import ADMIN, GROUP, MEMBER, OTHER_GROUP, OWNER, Playground
 
-HERE, ELSEWHERE, PRIVATE = Chat(True, GROUP), Chat(True, OTHER_GROUP), Chat(False, MEMBER)
+HERE, ELSEWHERE, PRIVATE = StageChat(True, GROUP), StageChat(True, OTHER_GROUP), StageChat(False, MEMBER)
 
 
 async def test_what_is_said_is_heard_shown_and_answered(playground: Playground) -> None:
@@ -111,7 +111,7 @@ async def _last(playground: Playground) -> dict[str, list[dict[str, str]]]:
 
 
 async def test_nobody_speaks_where_he_is_not(playground: Playground) -> None:
-    for chat, speaker in ((Chat(True, 1), OWNER), (HERE, 999), (HERE, 20001), (Chat(False, OWNER), MEMBER)):
+    for chat, speaker in ((StageChat(True, 1), OWNER), (HERE, 999), (HERE, 20001), (StageChat(False, OWNER), MEMBER)):
         with pytest.raises(Rejected, match="bad_request"):
             await playground.stage.say(chat, speaker, "冒名")
     other = await playground.stage.say(ELSEWHERE, MEMBER, "别处的话")

@@ -19,13 +19,13 @@ from services.rag import NOTHING_MARK, RagChain
 from services.records.conversations import ConversationRecords
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
-from services.session import Collection
+from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
 
-GROUP, OTHER, SESSION = Collection("group_1"), Collection("group_2"), "group_1_2"
+GROUP, OTHER, SESSION = KnowledgeCollection("group_1"), KnowledgeCollection("group_2"), "group_1_2"
 QUESTION = Question("住宿标准为每晚多少元")
 PASSAGE = "住宿标准为每晚三百五十元，超出自理。"
 PLACE = "差旅制度.pdf 第3页"
@@ -191,7 +191,7 @@ async def test_nothing_found_names_what_is_nearest(world: World) -> None:
         assert answer.kind is AnswerKind.NOTHING_FOUND
         assert answer.text == "资料里没有找到相关内容。最接近的文件是「差旅制度.pdf」，可以换个更具体的问法。"
         assert (await world.stored())[-2:] == [UNRELATED.text, answer.text]
-        empty = await answering.ask(SESSION, 2, Collection("group_9"), QUESTION)
+        empty = await answering.ask(SESSION, 2, KnowledgeCollection("group_9"), QUESTION)
         assert empty.kind is AnswerKind.NOTHING_FOUND
         assert "还没有资料" in empty.text
 
@@ -319,7 +319,7 @@ class TestUnasked:
         answering = world.answering()
         assert await answering.answer_unasked(GROUP, QUESTION, await self.found(world))
         assert (await answering.source("group_1_9", GROUP, 1)).status is SourceStatus.FOUND
-        assert (await answering.source("group_2_9", Collection("group_2"), 1)).status is SourceStatus.UNKNOWN
+        assert (await answering.source("group_2_9", KnowledgeCollection("group_2"), 1)).status is SourceStatus.UNKNOWN
 
     async def test_without_a_model_the_excerpt(self, world: World) -> None:
         answer = await world.answering(with_model=False).answer_unasked(GROUP, QUESTION, await self.found(world))

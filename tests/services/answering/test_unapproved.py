@@ -29,14 +29,14 @@ from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
 from services.retrieval.models import Question, Strictness
-from services.session import Collection
+from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
 from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
 
-GROUP, OTHER = Collection("group_1"), "group_2"
+GROUP, OTHER = KnowledgeCollection("group_1"), "group_2"
 QUESTION = Question("住宿标准为每晚多少元")
 TOPICS = ["差旅处", "学生公寓", "培训中心", "招待所", "外宾楼", "实习基地"]
 # Text of a passage of the asking group -> its canary. All other passages must never be seen at all.
@@ -58,10 +58,14 @@ class LyingIndex(MemoryIndex):
         self.own: set[str] = set()
 
     async def add(
-        self, collection: str, space: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector] | None
+        self,
+        collection: str,
+        embedding_fingerprint: str,
+        chunks: Sequence[IndexedChunk],
+        vectors: Sequence[Vector] | None,
     ) -> None:
         """Store the chunks, and remember what to lie about."""
-        await super().add(collection, space, chunks, vectors)
+        await super().add(collection, embedding_fingerprint, chunks, vectors)
         for chunk in chunks:
             if chunk.text in (HIDDEN, FOREIGN):
                 self.foreign.append(chunk)

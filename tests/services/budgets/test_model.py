@@ -29,7 +29,7 @@ from services.records.conversations import ConversationRecords
 from services.records.tables import ModelCallRecord
 from services.records.usage import UsageRecords
 from services.retrieval.models import Question
-from services.session import Collection
+from services.session import KnowledgeCollection
 from services.settings import BudgetSettings, LLMSettings, MemorySettings
 from tests.e2e.model_server import Mode, ModelServer
 from tests.fakes.chat import Reply, ScriptedChatModel
@@ -226,7 +226,7 @@ async def test_an_entry_that_cannot_be_written_costs_no_answer(world: World, cap
 
 # -- what users see ---------------------------------------------------------------------------------------------------
 
-GROUP, SESSION = Collection("group_777"), "group_777_2"
+GROUP, SESSION = KnowledgeCollection("group_777"), "group_777_2"
 PASSAGE = "住宿标准为每晚三百五十元，超出自理。"
 QUESTION = Question("住宿标准为每晚多少元")
 
@@ -261,7 +261,7 @@ async def test_without_budget_the_bot_quotes_and_says_so_once_a_day(world: World
         assert (again.kind, again.notice) == (AnswerKind.EXCERPT, "")
     # The conversation is remembered, but not summarised.
     assert (await memory.status(SESSION)).history == 6
-    answering.tidy(SESSION)
+    answering.schedule_summary(SESSION)
     await asyncio.sleep(0.1)
     assert (await memory.status(SESSION)).history == 6
     with pytest.raises(ModelBudgetSpent):
@@ -278,7 +278,7 @@ async def test_summaries_are_paid_by_the_group_of_their_conversation(world: Worl
     answering, memory = await _answering(world, ScriptedChatModel(reply="三百五十元[1]。"))
     for _ in range(3):
         await answering.ask(SESSION, 2, GROUP, QUESTION)
-    answering.tidy(SESSION)
+    answering.schedule_summary(SESSION)
     while len(calls := await world.calls()) < 4:  # noqa: ASYNC110 - another task writes it
         await asyncio.sleep(0.01)
     assert [(call.chat, call.turn_id) for call in calls] == [

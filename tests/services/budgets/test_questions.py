@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.budgets.day import beginning_of
+from services.budgets.fair_queue import FairQueue
 from services.budgets.questions import MINUTE_S, Admission, QuestionBudget, Refusal
-from services.budgets.turns import FairTurns
 from services.database import Database, open_database, sqlite_url
 from services.records.conversations import ConversationRecords
 from services.records.groups import GroupRecords, UnaskedAnswer
@@ -40,7 +40,7 @@ class World:
         self.budget = QuestionBudget(
             BudgetSettings.model_validate(self.settings),
             {SUPERUSER},
-            FairTurns(8),
+            FairQueue(8),
             clock=lambda: self.seconds,
             day=lambda: self.day,
         )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.errors import SearchIndexError
-from services.evaluation.models import Evaluation, Outcome, Sample, best_candidate, same_file
+from services.evaluation.models import Evaluation, Sample, SampleOutcome, best_candidate, same_file
 from services.evaluation.service import evaluate, try_question
 from services.retrieval.models import Question, Retrieval, RetrievalStatus, Verdict
 from tests.services.evaluation.retrievals import ScriptedRetriever, candidate, retrieval
@@ -116,7 +116,7 @@ ROWS = st.lists(st.tuples(st.sampled_from([GOOD, BAD, None]), st.sampled_from([T
 
 @given(ROWS)
 def test_the_figures_are_the_definitions(rows: list[tuple[Retrieval | None, bool | None]]) -> None:
-    outcomes = [Outcome(Sample("题", expected), found, "" if found else "坏。", 0.01) for found, expected in rows]
+    outcomes = [SampleOutcome(Sample("题", expected), found, "" if found else "坏。", 0.01) for found, expected in rows]
     evaluation = Evaluation(outcomes, len(outcomes))
     assert evaluation.answered + evaluation.silent + evaluation.failed == len(rows)
     pairs = [(found is GOOD, expected) for found, expected in rows if found and expected is not None]

@@ -15,7 +15,7 @@ from services.errors import SearchIndexError
 from services.index.models import Hit, IndexCount, IndexedChunk, SearchIndex, SearchRequest, SearchResult
 from services.index.tokens import query_terms
 
-SPACE = "e5-small.v1"
+FINGERPRINT = "e5-small.v1"
 OTHER = "use-512"
 DIMENSIONS = 8
 _number = itertools.count()
@@ -66,10 +66,10 @@ async def ask(
     *,
     limit: int = 10,
     hidden: Collection[str] = (),
-    space: str = SPACE,
+    embedding_fingerprint: str = FINGERPRINT,
 ) -> SearchResult:
     """Return the result of one search."""
-    return await index.search(SearchRequest(collection, text, space, vector, limit, hidden))
+    return await index.search(SearchRequest(collection, text, embedding_fingerprint, vector, limit, hidden))
 
 
 def by_id(result: SearchResult) -> dict[str, Hit]:
@@ -90,7 +90,7 @@ class SearchIndexContract:
 
     async def test_a_chunk_comes_back_as_it_was_stored(self, index: SearchIndex, collection: str) -> None:
         stored = chunk(0, '退款要七天。\n第二行\t"引号" \\ \x00 𠮷 👍', context="制度 > 退款")
-        await index.add(collection, SPACE, [stored], [axis(0)])
+        await index.add(collection, FINGERPRINT, [stored], [axis(0)])
         assert await index.chunks(collection, "build1") == [stored]
         result = await ask(index, collection, "退款", axis(0))
         (hit,) = result.hits
@@ -104,8 +104,8 @@ class SearchIndexContract:
 
     async def test_adding_again_replaces(self, index: SearchIndex, collection: str) -> None:
         for text, vector in (("旧的文字", axis(0)), ("新的文字", axis(1)), ("新的文字", axis(1))):
-            await index.add(collection, SPACE, [chunk(0, text)], [vector])
-        assert await index.count(collection, SPACE) == IndexCount(1, 1)
+            await index.add(collection, FINGERPRINT, [chunk(0, text)], [vector])
+        assert await index.count(collection, FINGERPRINT) == IndexCount(1, 1)
         result = await ask(index, collection, "新的旧的文字", axis(1))
         (hit,) = result.hits
         assert hit.chunk.text == "新的文字"
@@ -114,16 +114,18 @@ class SearchIndexContract:
 
     async def test_builds_are_counted_by_words(self, index: SearchIndex, collection: str) -> None:
         assert await index.builds(collection) == {}
-        await index.add(collection, SPACE, [chunk(n, "退款") for n in range(3)], [axis(n) for n in range(3)])
-        await index.add(collection, SPACE, [chunk(0, "退款", "build2")], None)
+        await index.add(collection, FINGERPRINT, [chunk(n, "退款") for n in range(3)], [axis(n) for n in range(3)])
+        await index.add(collection, FINGERPRINT, [chunk(0, "退款", "build2")], None)
         assert await index.builds(collection) == {"build1": 3, "build2": 1}
         await index.delete_build(collection, "build1")
         assert await index.builds(collection) == {"build2": 1}
 
     async def test_collections_know_nothing_of_each_other(self, index: SearchIndex, collection: str) -> None:
         other = f"{collection}_other"
-        await index.add(collection, SPACE, [chunk(n, f"金丝雀甲 {n}") for n in range(3)], [axis(n) for n in range(3)])
-        await index.add(other, SPACE, [chunk(n, f"金丝雀乙 {n}") for n in range(5)], [axis(n) for n in range(5)])
+        await index.add(
+            collection, FINGERPRINT, [chunk(n, f"金丝雀甲 {n}") for n in range(3)], [axis(n) for n in range(3)]
+        )
+        await index.add(other, FINGERPRINT, [chunk(n, f"金丝雀乙 {n}") for n in range(5)], [axis(n) for n in range(5)])
         mine = await ask(index, collection, "金丝雀甲乙", axis(4), limit=50)
         theirs = await ask(index, other, "金丝雀甲乙", axis(4), limit=50)
         assert {hit.chunk.text[:4] for hit in mine.hits} == {"金丝雀甲"}
@@ -132,22 +134,22 @@ class SearchIndexContract:
         assert mine.document_frequency == {"金丝": 3, "丝雀": 3, "雀甲": 3, "甲乙": 0}
         assert theirs.document_frequency == {"金丝": 5, "丝雀": 5, "雀甲": 0, "甲乙": 0}
         await index.delete_build(other, "build1")
-        assert await index.count(collection, SPACE) == IndexCount(3, 3)
+        assert await index.count(collection, FINGERPRINT) == IndexCount(3, 3)
         again = await ask(index, collection, "金丝雀甲乙", axis(4), limit=50)
         assert by_id(again) == by_id(mine)
 
     async def test_a_name_that_begins_another_is_another(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, SPACE, [chunk(0, "短")], [axis(0)])
-        await index.add(f"{collection}0", SPACE, [chunk(0, "长")], [axis(0)])
-        await index.add(collection, f"{SPACE}.b", [chunk(0, "短")], [axis(0)])
-        assert await index.spaces(collection) == {SPACE, f"{SPACE}.b"}
-        assert await index.spaces(f"{collection}0") == {SPACE}
+        await index.add(collection, FINGERPRINT, [chunk(0, "短")], [axis(0)])
+        await index.add(f"{collection}0", FINGERPRINT, [chunk(0, "长")], [axis(0)])
+        await index.add(collection, f"{FINGERPRINT}.b", [chunk(0, "短")], [axis(0)])
+        assert await index.embedding_fingerprints(collection) == {FINGERPRINT, f"{FINGERPRINT}.b"}
+        assert await index.embedding_fingerprints(f"{collection}0") == {FINGERPRINT}
 
     async def test_hidden_builds_are_left_out_of_both_channels(self, index: SearchIndex, collection: str) -> None:
         for build, size in (("shown", 4), ("hidden", 60)):
             chunks = [chunk(n, f"报销流程 {build} {n}", build) for n in range(size)]
             lean = 0.01 if build == "hidden" else 0.5
-            await index.add(collection, SPACE, chunks, [direction(1, lean + n / 1000) for n in range(size)])
+            await index.add(collection, FINGERPRINT, chunks, [direction(1, lean + n / 1000) for n in range(size)])
         result = await ask(index, collection, "报销流程", axis(0), limit=4, hidden=["hidden", "never seen"])
         hits = by_id(result)
         assert set(hits) == {f"shown-{n}" for n in range(4)}
@@ -160,8 +162,8 @@ class SearchIndexContract:
         self, index: SearchIndex, collection: str
     ) -> None:
         chunks = [chunk(n, "发票抬头" if n < 5 else "食堂菜单") for n in range(10)]
-        await index.add(collection, SPACE, chunks, [direction(n, 10) for n in range(10)])
-        await index.add(collection, SPACE, [chunk(10, "发票抬头", "wordsonly")], None)
+        await index.add(collection, FINGERPRINT, chunks, [direction(n, 10) for n in range(10)])
+        await index.add(collection, FINGERPRINT, [chunk(10, "发票抬头", "wordsonly")], None)
         result = await ask(index, collection, "发票", direction(9, 10), limit=3)
         hits = by_id(result)
         assert len([hit for hit in hits.values() if hit.bm25 is not None]) == 3
@@ -177,19 +179,19 @@ class SearchIndexContract:
     async def test_a_cosine_is_between_minus_one_and_one(self, index: SearchIndex, collection: str) -> None:
         vectors = [[math.sin(n * place + 1.0) for place in range(1, DIMENSIONS + 1)] for n in range(40)]
         vectors += [[-value for value in vector] for vector in vectors[:5]]
-        await index.add(collection, SPACE, [chunk(n, f"第{n}条") for n in range(len(vectors))], vectors)
+        await index.add(collection, FINGERPRINT, [chunk(n, f"第{n}条") for n in range(len(vectors))], vectors)
         for vector in vectors[:20]:
             cosines = [hit.cosine for hit in (await ask(index, collection, "", vector, limit=50)).hits]
             assert len(cosines) == len(vectors)
             assert all(cosine is not None and -1.0 <= cosine <= 1.0 for cosine in cosines), cosines
 
     async def test_search_by_words_alone(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, SPACE, [chunk(0, "退款"), chunk(1, "换货")], [axis(0), axis(1)])
+        await index.add(collection, FINGERPRINT, [chunk(0, "退款"), chunk(1, "换货")], [axis(0), axis(1)])
         (hit,) = (await ask(index, collection, "怎么退款")).hits
         assert (hit.chunk.text, hit.cosine) == ("退款", None)
 
     async def test_context_is_searched(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, SPACE, [chunk(0, "七天之内", context="退货政策")], None)
+        await index.add(collection, FINGERPRINT, [chunk(0, "七天之内", context="退货政策")], None)
         (hit,) = (await ask(index, collection, "退货")).hits
         assert hit.matched == {"退货"}
         assert not (await ask(index, collection, "策七")).hits
@@ -197,40 +199,44 @@ class SearchIndexContract:
     async def test_deleting_a_build(self, index: SearchIndex, collection: str) -> None:
         for build in ("old", "new"):
             chunks = [chunk(n, f"考勤 {build} {n}", build) for n in range(30)]
-            for space in (SPACE, OTHER):
-                await index.add(collection, space, chunks, [axis(n) for n in range(30)])
+            for embedding_fingerprint in (FINGERPRINT, OTHER):
+                await index.add(collection, embedding_fingerprint, chunks, [axis(n) for n in range(30)])
         await index.delete_build(collection, "old")
         await index.delete_build(collection, "never seen")
         assert await index.chunks(collection, "old") == []
-        for space in (SPACE, OTHER):
-            assert await index.count(collection, space) == IndexCount(30, 30)
-            assert await index.chunk_ids(collection, space, "old") == set()
-            result = await ask(index, collection, "考勤", axis(0), limit=60, space=space)
+        for embedding_fingerprint in (FINGERPRINT, OTHER):
+            assert await index.count(collection, embedding_fingerprint) == IndexCount(30, 30)
+            assert await index.chunk_ids(collection, embedding_fingerprint, "old") == set()
+            result = await ask(
+                index, collection, "考勤", axis(0), limit=60, embedding_fingerprint=embedding_fingerprint
+            )
             assert {hit.chunk.build_id for hit in result.hits} == {"new"}
             assert (result.document_frequency, result.chunk_count) == ({"考勤": 30}, 30)
 
     async def test_chunk_ids_are_those_with_words_and_a_vector(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, SPACE, [chunk(n, f"甲{n}") for n in range(3)], [axis(n) for n in range(3)])
-        await index.add(collection, SPACE, [chunk(n, f"甲{n}") for n in range(3, 5)], None)
+        await index.add(collection, FINGERPRINT, [chunk(n, f"甲{n}") for n in range(3)], [axis(n) for n in range(3)])
+        await index.add(collection, FINGERPRINT, [chunk(n, f"甲{n}") for n in range(3, 5)], None)
         await index.add(collection, OTHER, [chunk(4, "甲4")], [axis(4)])
-        await index.add(collection, SPACE, [chunk(0, "乙", "build2")], [axis(0)])
+        await index.add(collection, FINGERPRINT, [chunk(0, "乙", "build2")], [axis(0)])
         assert await index.chunk_ids(collection, "", "build1") == {f"build1-{n}" for n in range(5)}
-        assert await index.chunk_ids(collection, SPACE, "build1") == {f"build1-{n}" for n in range(3)}
+        assert await index.chunk_ids(collection, FINGERPRINT, "build1") == {f"build1-{n}" for n in range(3)}
         assert await index.chunk_ids(collection, OTHER, "build1") == {"build1-4"}
         assert await index.chunk_ids(collection, "unseen", "build1") == set()
-        assert await index.count(collection, SPACE) == IndexCount(6, 4)
+        assert await index.count(collection, FINGERPRINT) == IndexCount(6, 4)
 
-    async def test_dropping_a_space_leaves_words_and_other_spaces(self, index: SearchIndex, collection: str) -> None:
-        for space in (SPACE, OTHER):
-            await index.add(collection, space, [chunk(0, "值班表")], [axis(0)])
-        assert await index.spaces(collection) == {SPACE, OTHER}
-        await index.drop_space(collection, SPACE)
-        await index.drop_space(collection, SPACE)
-        assert await index.spaces(collection) == {OTHER}
-        assert await index.count(collection, SPACE) == IndexCount(1, 0)
+    async def test_dropping_vectors_leaves_words_and_vectors_of_other_models(
+        self, index: SearchIndex, collection: str
+    ) -> None:
+        for embedding_fingerprint in (FINGERPRINT, OTHER):
+            await index.add(collection, embedding_fingerprint, [chunk(0, "值班表")], [axis(0)])
+        assert await index.embedding_fingerprints(collection) == {FINGERPRINT, OTHER}
+        await index.drop_vectors(collection, FINGERPRINT)
+        await index.drop_vectors(collection, FINGERPRINT)
+        assert await index.embedding_fingerprints(collection) == {OTHER}
+        assert await index.count(collection, FINGERPRINT) == IndexCount(1, 0)
         (hit,) = (await ask(index, collection, "值班", axis(0))).hits
         assert hit.cosine is None
-        (hit,) = (await ask(index, collection, "值班", axis(0), space=OTHER)).hits
+        (hit,) = (await ask(index, collection, "值班", axis(0), embedding_fingerprint=OTHER)).hits
         assert hit.cosine == pytest.approx(1.0, abs=1e-5)
 
     async def test_an_unknown_collection_is_empty_and_stays_unknown(self, index: SearchIndex, collection: str) -> None:
@@ -238,19 +244,19 @@ class SearchIndexContract:
         assert (result.hits, result.chunk_count) == ((), 0)
         assert result.document_frequency == {"退款": 0, "err-1": 0, "err": 0, "1": 0}
         assert await index.chunks(collection, "build1") == []
-        assert await index.chunk_ids(collection, SPACE, "build1") == set()
+        assert await index.chunk_ids(collection, FINGERPRINT, "build1") == set()
         assert await index.around(collection, [("build1", 0)], 2) == {("build1", 0): []}
         assert await index.aliases(collection, "退款", 5) == []
-        assert await index.spaces(collection) == set()
-        assert await index.count(collection, SPACE) == IndexCount(0, 0)
+        assert await index.embedding_fingerprints(collection) == set()
+        assert await index.count(collection, FINGERPRINT) == IndexCount(0, 0)
         await index.delete_build(collection, "build1")
-        await index.add(collection, SPACE, [], [])
+        await index.add(collection, FINGERPRINT, [], [])
         assert collection not in await index.collections()
 
     async def test_chunks_come_by_ordinal(self, index: SearchIndex, collection: str) -> None:
         stored = [chunk(n, f"第{n}段") for n in range(25)]
         shuffled = sorted(stored, key=lambda item: hash((item.ordinal * 7919) % 25))
-        await index.add(collection, SPACE, shuffled, None)
+        await index.add(collection, FINGERPRINT, shuffled, None)
         assert await index.chunks(collection, "build1") == stored[:20]
         assert await index.chunks(collection, "build1", start=20) == stored[20:]
         assert await index.chunks(collection, "build1", start=3, limit=2) == stored[3:5]
@@ -259,8 +265,8 @@ class SearchIndexContract:
     async def test_neighbours_of_every_place(self, index: SearchIndex, collection: str) -> None:
         stored = {build: [chunk(n, f"{build} 第{n}段", build) for n in range(6)] for build in ("one", "two")}
         for chunks in stored.values():
-            await index.add(collection, SPACE, list(reversed(chunks)), None)
-        await index.add(f"{collection}_other", SPACE, [chunk(9, "别的群", "one")], None)
+            await index.add(collection, FINGERPRINT, list(reversed(chunks)), None)
+        await index.add(f"{collection}_other", FINGERPRINT, [chunk(9, "别的群", "one")], None)
         places = [("one", 0), ("two", 3), ("one", 5), ("one", 9), ("never seen", 0)]
         assert await index.around(collection, places, 1) == {
             ("one", 0): stored["one"][:2],
@@ -274,7 +280,7 @@ class SearchIndexContract:
 
     async def test_either_name_leads_to_the_other(self, index: SearchIndex, collection: str) -> None:
         texts = ["《差旅费管理办法》（以下简称“差旅办法”）自即日起施行。", "The Mean Average Precision (mAP) is low."]
-        await index.add(collection, SPACE, [chunk(n, text) for n, text in enumerate(texts)], None)
+        await index.add(collection, FINGERPRINT, [chunk(n, text) for n, text in enumerate(texts)], None)
         assert await index.aliases(collection, "差旅办法什么时候施行", 5) == ["差旅费管理办法"]
         assert await index.aliases(collection, "差旅費管理辦法怎么说的", 5) == ["差旅办法"]
         assert await index.aliases(collection, "ＭＡＰ是多少", 5) == ["Mean Average Precision"]
@@ -286,30 +292,30 @@ class SearchIndexContract:
     async def test_aliases_stay_in_their_collection_and_out_of_hidden_builds(
         self, index: SearchIndex, collection: str
     ) -> None:
-        await index.add(f"{collection}_other", SPACE, [chunk(0, "校园卡，又称饭卡。")], None)
-        await index.add(collection, SPACE, [chunk(0, "校园卡，也叫一卡通。", "old")], None)
-        await index.add(collection, SPACE, [chunk(0, "校园卡，俗称校卡。", "new")], None)
+        await index.add(f"{collection}_other", FINGERPRINT, [chunk(0, "校园卡，又称饭卡。")], None)
+        await index.add(collection, FINGERPRINT, [chunk(0, "校园卡，也叫一卡通。", "old")], None)
+        await index.add(collection, FINGERPRINT, [chunk(0, "校园卡，俗称校卡。", "new")], None)
         assert set(await index.aliases(collection, "校园卡", 5)) == {"一卡通", "校卡"}
         assert await index.aliases(collection, "校园卡", 5, {"old"}) == ["校卡"]
         assert await index.aliases(collection, "饭卡", 5) == []
         assert await index.aliases(collection, "一卡通", 5, ["old"]) == []
         await index.delete_build(collection, "old")
         assert await index.aliases(collection, "校园卡", 5) == ["校卡"]
-        await index.add(collection, SPACE, [chunk(0, "校园卡在一楼办理。", "new")], None)
+        await index.add(collection, FINGERPRINT, [chunk(0, "校园卡在一楼办理。", "new")], None)
         assert await index.aliases(collection, "校园卡", 5) == []
 
     @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
     async def test_no_text_is_syntax(self, index: SearchIndex, collection: str, text: str) -> None:
-        await index.add(collection, SPACE, [chunk(0, "退款"), chunk(1, text, context=text)], [axis(0), axis(1)])
+        await index.add(collection, FINGERPRINT, [chunk(0, "退款"), chunk(1, text, context=text)], [axis(0), axis(1)])
         result = await ask(index, collection, text, axis(0))
         assert "build1-0" in by_id(result)
         assert await index.aliases(collection, text, 5) == []
-        assert await index.chunk_ids(collection, SPACE, "build1") == {"build1-0", "build1-1"}
+        assert await index.chunk_ids(collection, FINGERPRINT, "build1") == {"build1-0", "build1-1"}
         await index.delete_build(collection, "build1")
         assert (await ask(index, collection, "退款", axis(0))).document_frequency == {"退款": 0}
 
     async def test_every_query_term_has_a_frequency(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, SPACE, [chunk(0, "错误码 ERR-4032X 的处理办法")], None)
+        await index.add(collection, FINGERPRINT, [chunk(0, "错误码 ERR-4032X 的处理办法")], None)
         filler = "".join(chr(0x5000 + number) for number in range(900))
         asked = f"{filler}。ERR-4032X 怎么办"
         result = await ask(index, collection, asked)
@@ -341,7 +347,7 @@ class SearchIndexContract:
         self, index: SearchIndex, collection: str, stored: str, asked: str, term: str
     ) -> None:
         noise = [chunk(n, f"无关的内容{n}") for n in range(1, 4)]
-        await index.add(collection, SPACE, [chunk(0, stored), *noise], None)
+        await index.add(collection, FINGERPRINT, [chunk(0, stored), *noise], None)
         hit = by_id(await ask(index, collection, asked))["build1-0"]
         assert term in hit.matched
         assert hit.bm25 is not None
@@ -349,7 +355,7 @@ class SearchIndexContract:
 
     async def test_a_term_is_matched_only_where_it_is_indexed(self, index: SearchIndex, collection: str) -> None:
         texts = ["приветствие a.b.c cafés", "привет a.b café"]
-        await index.add(collection, SPACE, [chunk(n, text) for n, text in enumerate(texts)], [axis(0), axis(0)])
+        await index.add(collection, FINGERPRINT, [chunk(n, text) for n, text in enumerate(texts)], [axis(0), axis(0)])
         result = await ask(index, collection, "привет a.b", axis(0))
         for term in ("привет", "a.b"):
             holders = {hit.chunk.chunk_id for hit in result.hits if term in hit.matched}
@@ -359,7 +365,7 @@ class SearchIndexContract:
         """BM25 treats a long chunk as one that only mentions the code."""
         long = "".join(chr(0x4E00 + number) for number in range(3_000))
         short = [chunk(n, f"error code list {n}") for n in range(1, 40)]
-        await index.add(collection, SPACE, [chunk(0, f"{long}。ERR-4032X"), *short], None)
+        await index.add(collection, FINGERPRINT, [chunk(0, f"{long}。ERR-4032X"), *short], None)
         hits = by_id(await ask(index, collection, "error code list: err-4032x?", limit=10))
         assert len(hits) == 10
         assert "build1-0" in hits
@@ -374,14 +380,14 @@ class SearchIndexContract:
                 for hit in (await ask(index, collection, "并发写入", axis(0), limit=5)).hits:
                     assert hit.chunk.text.startswith("并发写入")
 
-        adding = (index.add(collection, SPACE, batch, [axis(n) for n in range(20)]) for batch in batches)
+        adding = (index.add(collection, FINGERPRINT, batch, [axis(n) for n in range(20)]) for batch in batches)
         await asyncio.gather(*adding, *(search() for _ in range(3)))
-        assert await index.count(collection, SPACE) == IndexCount(80, 80)
+        assert await index.count(collection, FINGERPRINT) == IndexCount(80, 80)
         for build in range(4):
-            assert len(await index.chunk_ids(collection, SPACE, f"build{build}")) == 20
+            assert len(await index.chunk_ids(collection, FINGERPRINT, f"build{build}")) == 20
 
     async def test_a_closed_index_refuses(self, spare: SearchIndex) -> None:
-        await spare.add("group_1", SPACE, [chunk(0, "退款")], [axis(0)])
+        await spare.add("group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
         waiting = [asyncio.create_task(ask(spare, "group_1", "退款", axis(0))) for _ in range(5)]
         await asyncio.sleep(0)
         await spare.close()
@@ -390,5 +396,5 @@ class SearchIndexContract:
         with pytest.raises(SearchIndexError):
             await ask(spare, "group_1", "退款")
         with pytest.raises(SearchIndexError):
-            await spare.add("group_1", SPACE, [chunk(0, "退款")], [axis(0)])
+            await spare.add("group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
         await spare.close()

@@ -4,37 +4,41 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
+import chromadb
 import pytest
+from chromadb.api.client import Client
+from chromadb.config import Settings
 
 from services.index.chroma import ChromaStore
 from services.index.lexical import LexicalStore
 from services.index.local import LocalIndex
 from services.index.models import IndexCount, SearchRequest
-from tests.services.index.contract import SPACE, axis, chunk
+from tests.services.index.contract import FINGERPRINT, axis, chunk
 
 
 def test_vectors_without_words_are_not_found_but_can_be_deleted(tmp_path: Path) -> None:
     index = LocalIndex(tmp_path)
-    index.add("group_1", SPACE, [chunk(n, "退款") for n in range(20)], [axis(n) for n in range(20)])
+    index.add("group_1", FINGERPRINT, [chunk(n, "退款") for n in range(20)], [axis(n) for n in range(20)])
     index.close()
     for file in (tmp_path / "lexical").iterdir():
         file.unlink()
     index = LocalIndex(tmp_path)
-    assert index.count("group_1", SPACE) == IndexCount(0, 20)
-    assert index.chunk_ids("group_1", SPACE, "build1") == set()
-    assert index.search(SearchRequest("group_1", "退款", SPACE, axis(0), 10)).hits == ()
+    assert index.count("group_1", FINGERPRINT) == IndexCount(0, 20)
+    assert index.chunk_ids("group_1", FINGERPRINT, "build1") == set()
+    assert index.search(SearchRequest("group_1", "退款", FINGERPRINT, axis(0), 10)).hits == ()
     while index.delete_some("group_1", "build1", 8):
         continue
-    assert index.count("group_1", SPACE) == IndexCount(0, 0)
+    assert index.count("group_1", FINGERPRINT) == IndexCount(0, 0)
 
 
 def test_words_of_a_chunk_with_a_refused_vector_are_not_whole(tmp_path: Path) -> None:
     index = LocalIndex(tmp_path)
-    index.add("group_1", SPACE, [chunk(0, "退款")], [axis(0)])
+    index.add("group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
     with pytest.raises(Exception, match="dimension"):
-        index.add("group_1", SPACE, [chunk(1, "退款")], [[1.0, 0.0]])
-    assert index.chunk_ids("group_1", SPACE, "build1") == {"build1-0"}
+        index.add("group_1", FINGERPRINT, [chunk(1, "退款")], [[1.0, 0.0]])
+    assert index.chunk_ids("group_1", FINGERPRINT, "build1") == {"build1-0"}
     assert index.chunk_ids("group_1", "", "build1") == {"build1-0", "build1-1"}
     index.close()
 
@@ -42,9 +46,9 @@ def test_words_of_a_chunk_with_a_refused_vector_are_not_whole(tmp_path: Path) ->
 def test_words_are_stored_once_however_many_files_are_open(tmp_path: Path) -> None:
     index = LocalIndex(tmp_path)
     for number in range(70):
-        index.add(f"group_{number}", SPACE, [chunk(0, f"第{number}群")], None)
+        index.add(f"group_{number}", FINGERPRINT, [chunk(0, f"第{number}群")], None)
     for number in range(70):
-        (hit,) = index.search(SearchRequest(f"group_{number}", f"第{number}群", SPACE, None, 5)).hits
+        (hit,) = index.search(SearchRequest(f"group_{number}", f"第{number}群", FINGERPRINT, None, 5)).hits
         assert hit.chunk.text == f"第{number}群"
     index.close()
     assert len(index.collections()) == 70
@@ -55,11 +59,11 @@ def test_a_pasted_page_costs_no_more_than_many_short_questions(tmp_path: Path) -
     index = LocalIndex(tmp_path)
     page = "".join(chr(0x4E00 + (number * 7919) % 3_000) for number in range(10_000))
     chunks = [chunk(n, page[n * 37 : n * 37 + 300]) for n in range(200)]
-    index.add("group_1", SPACE, chunks, None)
+    index.add("group_1", FINGERPRINT, chunks, None)
 
     def cost(text: str) -> float:
         before = time.process_time()
-        index.search(SearchRequest("group_1", text, SPACE, None, 10))
+        index.search(SearchRequest("group_1", text, FINGERPRINT, None, 10))
         return time.process_time() - before
 
     short = min(cost(page[:40]) for _ in range(5))
@@ -125,22 +129,46 @@ def test_little_memory_is_enough_for_any_number_of_collections(tmp_path: Path) -
     for memory_bytes in (1, 10 << 20):
         store = ChromaStore(tmp_path / str(memory_bytes), memory_bytes=memory_bytes)
         for number in range(8):
-            store.add(f"group_{number}", SPACE, [chunk(number, "")], [axis(number)])
+            store.add(f"group_{number}", FINGERPRINT, [chunk(number, "")], [axis(number)])
         for number in [*range(8), *range(8)]:
-            (near,) = store.search(f"group_{number}", SPACE, axis(number), 5, ())
+            (near,) = store.search(f"group_{number}", FINGERPRINT, axis(number), 5, ())
             assert near.chunk_id == f"build1-{number}"
             assert near.cosine == pytest.approx(1.0, abs=1e-5)
-        store.delete("group_3", SPACE, ["build1-3"])
-        assert [store.count(f"group_{number}", SPACE) for number in range(8)] == [1, 1, 1, 0, 1, 1, 1, 1]
+        store.delete("group_3", FINGERPRINT, ["build1-3"])
+        assert [store.count(f"group_{number}", FINGERPRINT) for number in range(8)] == [1, 1, 1, 0, 1, 1, 1, 1]
         store.close()
 
 
 def test_a_collection_is_opened_without_reading_the_others(tmp_path: Path) -> None:
     store = ChromaStore(tmp_path)
-    store.add("group_1", SPACE, [chunk(0, "")], [axis(0)])
+    store.add("group_1", FINGERPRINT, [chunk(0, "")], [axis(0)])
     store.close()
     with closing(sqlite3.connect(tmp_path / "chroma.sqlite3")) as connection:
         plan = connection.execute(
             "EXPLAIN QUERY PLAN SELECT * FROM embeddings_queue WHERE topic = ? AND seq_id > ? ORDER BY seq_id", ("", 0)
         ).fetchall()
     assert "embeddings_queue_topic" in plan[0][3]
+
+
+def _client(directory: Path) -> Client:
+    return cast(Client, chromadb.PersistentClient(str(directory), Settings(anonymized_telemetry=False)))
+
+
+def test_vectors_of_an_older_release_are_found(tmp_path: Path) -> None:
+    """The names and the metadata of the collections in Chroma are what earlier releases stored."""
+    name, metadata = f"group_1.{FINGERPRINT}", {"collection": "group_1", "space": FINGERPRINT, "hnsw:space": "cosine"}
+    client = _client(tmp_path / "old")
+    stored = client.create_collection(name, metadata=metadata, embedding_function=None)
+    stored.upsert(ids=["build1-0"], embeddings=[axis(0)], metadatas=[{"build": "build1"}])
+    client.close()
+    store = ChromaStore(tmp_path / "old")
+    assert store.embedding_fingerprints("group_1") == {FINGERPRINT}
+    (near,) = store.search("group_1", FINGERPRINT, axis(0), 5, ())
+    assert near.chunk_id == "build1-0"
+    store.close()
+    store = ChromaStore(tmp_path / "new")
+    store.add("group_1", FINGERPRINT, [chunk(0, "")], [axis(0)])
+    store.close()
+    client = _client(tmp_path / "new")
+    assert {found.name: found.metadata for found in client.list_collections()} == {name: metadata}
+    client.close()

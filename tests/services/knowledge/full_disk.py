@@ -11,7 +11,7 @@ from pathlib import Path
 from services.database import open_database, sqlite_url
 from services.errors import ServiceError
 from services.index.process import IndexProcess
-from services.knowledge.building import Building
+from services.knowledge.builder import IndexBuilder
 from services.knowledge.models import IncomingFile
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
@@ -51,10 +51,10 @@ async def main(directory: Path) -> None:
     database = await open_database(sqlite_url(directory / "app.sqlite3"))
     index = IndexProcess(directory)
     await index.open()
-    building = Building(index, bigram_model(), ParseLimits(), 100, 0)
+    builder = IndexBuilder(index, bigram_model(), ParseLimits(), 100, 0)
     files = FileStore(directory, reserve_bytes=0)
-    rules = KnowledgeSettings.model_validate({})
-    knowledge = KnowledgeService(DocumentRecords(database), files, index, building, rules, retry_after_s=(0.1,))
+    settings = KnowledgeSettings.model_validate({})
+    knowledge = KnowledgeService(DocumentRecords(database), files, index, builder, settings, retry_after_s=(0.1,))
     await knowledge.resume()
     first = await knowledge.add_text(GROUP, "一", "住宿标准为每晚三百五十元。", 1, 2)
     steps: dict[str, object] = {"first": first.status}

@@ -14,7 +14,7 @@ import pytest
 from services.database import Database, open_database, sqlite_url
 from services.errors import SearchIndexError
 from services.index.process import IndexProcess
-from services.knowledge.building import Building
+from services.knowledge.builder import IndexBuilder
 from services.knowledge.models import IncomingFile, IngestStatus
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
@@ -86,10 +86,10 @@ class Directory:
         if held:
             embeddings.gate.clear()
         model = bigram_model(embeddings=embeddings)
-        building = Building(index, model, ParseLimits(), 100, 0)
-        rules = KnowledgeSettings.model_validate({})
+        builder = IndexBuilder(index, model, ParseLimits(), 100, 0)
+        settings = KnowledgeSettings.model_validate({})
         knowledge = KnowledgeService(
-            DocumentRecords(database), FileStore(self.path), index, building, rules, retry_after_s=(0.02,)
+            DocumentRecords(database), FileStore(self.path), index, builder, settings, retry_after_s=(0.02,)
         )
         await knowledge.resume()
         self._stack.push_async_callback(knowledge.close)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from services.database import Database, open_database, sqlite_url
 from services.errors import DocumentRejected, ServiceError, StorageError
 from services.index.models import IndexedChunk
-from services.knowledge.building import Building
+from services.knowledge.builder import IndexBuilder
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService, clean_name
@@ -76,13 +76,13 @@ class World:
         return DocumentRecords(self.database)
 
     async def open(
-        self, fingerprint: str = "bigram", *, chunk_chars: int = 100, reserve_bytes: int | None = None, **rules: int
+        self, fingerprint: str = "bigram", *, chunk_chars: int = 100, reserve_bytes: int | None = None, **changed: int
     ) -> KnowledgeService:
         """Start the service, as the bot does."""
-        building = Building(self.index, bigram_model(fingerprint, self.embeddings), ParseLimits(), chunk_chars, 0)
+        builder = IndexBuilder(self.index, bigram_model(fingerprint, self.embeddings), ParseLimits(), chunk_chars, 0)
         store = FileStore(self.directory, reserve_bytes=reserve_bytes)
-        settings = KnowledgeSettings.model_validate({"max_file_mb": 1, **rules})
-        knowledge = KnowledgeService(self.records, store, self.index, building, settings, retry_after_s=(0.02,))
+        settings = KnowledgeSettings.model_validate({"max_file_mb": 1, **changed})
+        knowledge = KnowledgeService(self.records, store, self.index, builder, settings, retry_after_s=(0.02,))
         await knowledge.resume()
         self.stack.push_async_callback(knowledge.close)
         return knowledge
@@ -491,7 +491,7 @@ async def test_another_embedding_model(world: World) -> None:
     await idle(second)
     await until(lambda: not [task for task in asyncio.all_tasks() if "_drop_unused" in repr(task)])
     assert (await second.status(GROUP)).stale == 0
-    assert await world.index.spaces(GROUP) == {"new"}
+    assert await world.index.embedding_fingerprints(GROUP) == {"new"}
     assert await world.found("住宿标准", fingerprint="new")
     await assert_whole(world, second)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from services.database import Database, open_database, sqlite_url
 from services.errors import SearchIndexError
-from services.proactive.models import Approval, GroupMessage, OpinionSource, Outcome, Reason
+from services.proactive.models import Approval, GroupMessage, OpinionSource, Reason, UnaskedOutcome
 from services.proactive.service import ProactiveService
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.retrieval.models import Question, RetrievalStatus, Strictness
@@ -51,7 +51,7 @@ class Bot:
         approval = await self.says(user_id, text, **values)
         if approval is None or not await self.service.still_wanted(approval):
             return False
-        await self.service.settle(approval, Outcome.SENT)
+        await self.service.settle(approval, UnaskedOutcome.SENT)
         return True
 
     def reason(self, group_id: int = GROUP) -> Reason:
@@ -376,7 +376,7 @@ async def test_never_twice_the_same_within_a_day_across_a_restart(bot: Bot) -> N
 async def test_what_was_fruitless_is_not_tried_again_but_is_no_answer(bot: Bot) -> None:
     approval = await bot.says(A)
     assert approval is not None
-    await bot.service.settle(approval, Outcome.NOTHING_TO_SAY)
+    await bot.service.settle(approval, UnaskedOutcome.NOTHING_TO_SAY)
     assert bot.reason() is Reason.NOTHING_TO_SAY
     assert bot.service.status(GROUP).answered == 0
     assert not await bot.answers(B)
@@ -390,7 +390,7 @@ async def test_fruitless_attempts_are_limited_too(bot: Bot) -> None:
     for text in list(bot.retriever.found)[2:]:
         approval = await bot.says(A, text)
         assert approval is not None
-        await bot.service.settle(approval, Outcome.NOTHING_TO_SAY)
+        await bot.service.settle(approval, UnaskedOutcome.NOTHING_TO_SAY)
     assert not await bot.answers(A)
     assert bot.reason() is Reason.HOURLY_LIMIT
 
@@ -398,7 +398,7 @@ async def test_fruitless_attempts_are_limited_too(bot: Bot) -> None:
 async def test_what_failed_may_be_asked_again(bot: Bot) -> None:
     approval = await bot.says(A)
     assert approval is not None
-    await bot.service.settle(approval, Outcome.FAILED)
+    await bot.service.settle(approval, UnaskedOutcome.FAILED)
     assert bot.reason() is Reason.FAILED
     assert await bot.answers(B)
 
@@ -407,7 +407,7 @@ async def test_an_answer_counts_from_when_it_was_sent(bot: Bot) -> None:
     approval = await bot.says(A)
     assert approval is not None
     bot.clock.advance(minutes=5)
-    await bot.service.settle(approval, Outcome.SENT)
+    await bot.service.settle(approval, UnaskedOutcome.SENT)
     bot.clock.advance(minutes=58)
     assert bot.service.status(GROUP).answered == 1
     assert (await bot.restarted()).service.status(GROUP).answered == 1

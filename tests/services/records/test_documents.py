@@ -13,7 +13,7 @@ from services.records.tables import DocumentRecord, DocumentState, now
 from services.records.uploads import UploadRecords
 
 GROUP, OTHER = "group_1", "group_2"
-SPACE = "e5"
+FINGERPRINT = "e5"
 _number = itertools.count()
 
 
@@ -66,7 +66,7 @@ async def register(
 async def publish(records: DocumentRecords, document: DocumentRecord, build: str, chunks: int = 3) -> bool:
     """Build a document and return whether it became visible."""
     assert await records.set_target(document.id, build)
-    return await records.publish(document.collection, document.id, build, SPACE, chunks) is not None
+    return await records.publish(document.collection, document.id, build, FINGERPRINT, chunks) is not None
 
 
 async def visible(records: DocumentRecords, *builds: str, collection: str = GROUP) -> dict[str, int]:
@@ -87,9 +87,13 @@ async def test_a_new_file_waits_and_is_then_visible(records: DocumentRecords) ->
     assert await visible(records, "build", "") == {}
     assert await records.hidden_builds(GROUP) == {"build"}
     assert [row.id for row in await records.unfinished()] == [document.id]
-    published = await records.publish(GROUP, document.id, "build", SPACE, 3)
+    published = await records.publish(GROUP, document.id, "build", FINGERPRINT, 3)
     assert published is not None
-    assert (published.state, published.chunk_count, published.space) == (DocumentState.READY, 3, SPACE)
+    assert (published.state, published.chunk_count, published.embedding_fingerprint) == (
+        DocumentState.READY,
+        3,
+        FINGERPRINT,
+    )
     assert await visible(records, "build", "another") == {"build": 1}
     assert await records.hidden_builds(GROUP) == set()
     assert await records.unfinished() == []
@@ -112,7 +116,7 @@ async def test_a_new_version_replaces_the_old_one_when_it_is_published(records: 
     assert (second.number, second.version) == (first.number, 2)
     assert await records.set_target(second.id, "new")
     assert await visible(records, "old", "new") == {"old": 1}
-    assert await records.publish(GROUP, second.id, "new", SPACE, 5) is not None
+    assert await records.publish(GROUP, second.id, "new", FINGERPRINT, 5) is not None
     assert await visible(records, "old", "new") == {"new": 2}
     assert await retired(records) == {("old", first.stored_name)}
     assert await records.hidden_builds(GROUP) == {"old"}
@@ -133,7 +137,7 @@ async def test_a_build_of_a_deleted_document_is_only_retired(records: DocumentRe
     document = (await register(records)).document
     await records.set_target(document.id, "build")
     await records.discard([document])
-    assert await records.publish(GROUP, document.id, "build", SPACE, 3) is None
+    assert await records.publish(GROUP, document.id, "build", FINGERPRINT, 3) is None
     assert not await records.set_target(document.id, "build2")
     assert await visible(records, "build") == {}
     assert {("build", ""), ("", document.stored_name)} <= await retired(records)
@@ -256,9 +260,11 @@ async def test_totals_count_what_is_visible(records: DocumentRecords) -> None:
         await publish(records, (await register(records, name)).document, build, chunks=4)
     await register(records, "c.txt")
     await register(records, "a.txt", collection=OTHER)
-    assert await records.totals(GROUP, SPACE) == CollectionTotals(documents=2, chunks=8, size=200, pending=1, stale=0)
+    assert await records.totals(GROUP, FINGERPRINT) == CollectionTotals(
+        documents=2, chunks=8, size=200, pending=1, stale=0
+    )
     assert (await records.totals(GROUP, "another")).stale == 2
-    assert await records.totals("group_3", SPACE) == CollectionTotals(0, 0, 0, 0, 0)
+    assert await records.totals("group_3", FINGERPRINT) == CollectionTotals(0, 0, 0, 0, 0)
 
 
 async def test_pages_are_in_order_of_number(records: DocumentRecords) -> None:

@@ -105,6 +105,6 @@ class Library:
         embedded = self.embeddings.embed_documents([f"{name}\n{text}" for text in passages]) if vectors else None
         await self.index.add(collection, self.model.fingerprint, chunks, embedded)
         if visible:
-            space = self.model.fingerprint
-            await self.records.publish(collection, document.id, build[-64:], space, len(chunks))
+            embedding_fingerprint = self.model.fingerprint
+            await self.records.publish(collection, document.id, build[-64:], embedding_fingerprint, len(chunks))
         return document

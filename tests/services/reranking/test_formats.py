@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.reranking.forms import FORMS, form_of, read_scores, request_body
+from services.reranking.formats import FORMATS, format_of, read_scores, request_body
 
-JINA, COHERE, DASHSCOPE = FORMS["jina"], FORMS["cohere"], FORMS["dashscope"]
+JINA, COHERE, SILICONFLOW, DASHSCOPE = (FORMATS[name] for name in ("jina", "cohere", "siliconflow", "dashscope"))
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 5) | st.floats() | st.text(max_size=3),
@@ -29,10 +29,10 @@ RESULT = st.fixed_dictionaries(
 
 @given(JSON | st.fixed_dictionaries({"results": st.lists(RESULT | JSON, max_size=4)}), st.integers(1, 4))
 def test_an_answer_gives_good_scores_or_a_value_error(answer: object, count: int) -> None:
-    for form in (JINA, DASHSCOPE):
-        whole = answer if form is JINA else {"output": answer}
+    for api_format in (JINA, DASHSCOPE):
+        whole = answer if api_format is JINA else {"output": answer}
         try:
-            scores = read_scores(form, "m", json.dumps(whole).encode(), count)
+            scores = read_scores(api_format, "m", json.dumps(whole).encode(), count)
         except ValueError:
             continue
         assert len(scores) == count
@@ -67,7 +67,7 @@ def test_a_rounding_error_is_no_logit(sent: float, score: float) -> None:
 def test_what_each_is_sent() -> None:
     flat = {"model": "m", "query": "问", "documents": ["甲", "乙"], "top_n": 2}
     assert json.loads(request_body(JINA, "m", "问", ["甲", "乙"])) == flat | {"return_documents": False}
-    assert json.loads(request_body(FORMS["siliconflow"], "m", "问", ["甲", "乙"])) == flat | {"return_documents": False}
+    assert json.loads(request_body(SILICONFLOW, "m", "问", ["甲", "乙"])) == flat | {"return_documents": False}
     assert json.loads(request_body(COHERE, "m", "问", ["甲", "乙"])) == flat
     assert json.loads(request_body(DASHSCOPE, "m", "问", ["甲", "乙"])) == {
         "model": "m",
@@ -80,8 +80,8 @@ def test_half_characters_are_left_out() -> None:
     assert json.loads(request_body(JINA, "m", "问\ud800", ["甲\udfff"]))["query"] == "问"
 
 
-def test_dashscopes_compatible_address_takes_the_common_form() -> None:
-    assert form_of("dashscope", DASHSCOPE.url) is DASHSCOPE
-    compatible = form_of("dashscope", "https://dashscope.aliyuncs.com/compatible-api/v1/reranks")
+def test_dashscopes_compatible_address_takes_the_common_format() -> None:
+    assert format_of("dashscope", DASHSCOPE.url) is DASHSCOPE
+    compatible = format_of("dashscope", "https://dashscope.aliyuncs.com/compatible-api/v1/reranks")
     assert (compatible.nested, compatible.title) == (False, "DashScope")
-    assert form_of("jina", "https://relay.example/v1/reranks") is JINA
+    assert format_of("jina", "https://relay.example/v1/reranks") is JINA

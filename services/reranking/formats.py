@@ -19,7 +19,7 @@ _COSINE_MODEL = re.compile("jina-reranker-v3", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ApiFormat:
     """The request and response format of one service.
 
     `nested` is DashScope's own format: question and passages are under `input`, results under `output`.
@@ -33,38 +33,38 @@ class Form:
     returns_documents: bool = True
 
 
-FORMS: Mapping[str, Form] = {
-    "jina": Form("Jina", "https://api.jina.ai/v1/rerank"),
-    "cohere": Form("Cohere", "https://api.cohere.com/v2/rerank", returns_documents=False),
-    "siliconflow": Form("SiliconFlow", "https://api.siliconflow.cn/v1/rerank"),
-    "dashscope": Form(
+FORMATS: Mapping[str, ApiFormat] = {
+    "jina": ApiFormat("Jina", "https://api.jina.ai/v1/rerank"),
+    "cohere": ApiFormat("Cohere", "https://api.cohere.com/v2/rerank", returns_documents=False),
+    "siliconflow": ApiFormat("SiliconFlow", "https://api.siliconflow.cn/v1/rerank"),
+    "dashscope": ApiFormat(
         "DashScope", "https://dashscope.aliyuncs.com/api/v1/services/rerank/text-rerank/text-rerank", nested=True
     ),
 }
 # DashScope's compatible endpoint, `…/compatible-api/v1/reranks`, uses the same format as the other services.
-_COMPATIBLE = Form("DashScope", "")
+_COMPATIBLE = ApiFormat("DashScope", "")
 
 
-def form_of(provider: str, url: str) -> Form:
+def format_of(provider: str, url: str) -> ApiFormat:
     """Return the format that a service uses at an address."""
-    form = FORMS[provider]
-    return _COMPATIBLE if form.nested and urlsplit(url).path.rstrip("/").endswith("/reranks") else form
+    api_format = FORMATS[provider]
+    return _COMPATIBLE if api_format.nested and urlsplit(url).path.rstrip("/").endswith("/reranks") else api_format
 
 
-def request_body(form: Form, model: str, question: str, passages: Sequence[str]) -> bytes:
+def request_body(api_format: ApiFormat, model: str, question: str, passages: Sequence[str]) -> bytes:
     """Return the JSON body to post.
 
     It requests a score for every passage, because a service may return only the best ones by default.
     """
     asked: dict[str, Any] = {"query": question, "documents": list(passages)}
     wanted: dict[str, Any] = {"top_n": len(passages)}
-    if form.returns_documents:
+    if api_format.returns_documents:
         wanted["return_documents"] = False
-    parts = {"input": asked, "parameters": wanted} if form.nested else asked | wanted
+    parts = {"input": asked, "parameters": wanted} if api_format.nested else asked | wanted
     return json.dumps({"model": model, **parts}, ensure_ascii=False).encode("utf-8", "ignore")
 
 
-def read_scores(form: Form, model: str, body: bytes, count: int) -> list[float]:
+def read_scores(api_format: ApiFormat, model: str, body: bytes, count: int) -> list[float]:
     """Return one score from 0 to 1 for each of `count` passages, in their order.
 
     Raise `ValueError` for any other content. A score outside the range is an error and is not clipped: it would be a
@@ -72,7 +72,7 @@ def read_scores(form: Form, model: str, body: bytes, count: int) -> list[float]:
     """
     try:
         answer: Any = json.loads(body)
-        results: Any = answer["output"]["results"] if form.nested else answer["results"]
+        results: Any = answer["output"]["results"] if api_format.nested else answer["results"]
         pairs = [(_index(result["index"], count), _score(result["relevance_score"], model)) for result in results]
     except (KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"wrong content, {type(error).__name__} {error}") from error

@@ -1,8 +1,8 @@
-"""Turns for the questions of a chat: limited, in order for each member, and members take turns."""
+"""The queue for the questions of a chat: limited, in order for each member, and members alternate."""
 
 import asyncio
 
-from services.budgets.turns import FairTurns
+from services.budgets.fair_queue import FairQueue
 from services.session import Session
 
 
@@ -10,7 +10,7 @@ class Answering:
     """Questions whose beginning and end the test controls."""
 
     def __init__(self, at_once: int) -> None:
-        self.turns = FairTurns(at_once)
+        self.queue = FairQueue(at_once)
         self.begun: list[str] = []
         self.finished: dict[str, asyncio.Event] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
@@ -22,12 +22,12 @@ class Answering:
         await asyncio.sleep(0)
 
     async def _answer(self, name: str, session: Session) -> None:
-        async with self.turns.turn(session):
+        async with self.queue.place(session):
             self.begun.append(name)
             await self.finished[name].wait()
 
     async def finish(self, name: str) -> None:
-        """End the answer to a question whose turn has begun."""
+        """End the answer to a question that has begun."""
         self.finished[name].set()
         await self.tasks[name]
         await asyncio.sleep(0)
@@ -39,7 +39,7 @@ class Answering:
         await asyncio.sleep(0)
 
 
-async def test_members_take_turns() -> None:
+async def test_members_alternate() -> None:
     answering = Answering(1)
     for name in ("甲1", "甲2", "甲3", "乙1", "乙2", "丙1"):
         await answering.ask(name, Session(777, ord(name[0])))
@@ -49,7 +49,7 @@ async def test_members_take_turns() -> None:
         await answering.finish(name)
 
 
-async def test_a_chat_has_a_bounded_number_of_turns_and_a_member_one() -> None:
+async def test_a_chat_has_a_bounded_number_of_places_and_a_member_one() -> None:
     answering = Answering(2)
     for name in ("甲1", "甲2", "乙1", "丙1"):
         await answering.ask(name, Session(777, ord(name[0])))
@@ -71,14 +71,14 @@ async def test_chats_do_not_wait_for_each_other() -> None:
         await answering.finish(name)
 
 
-async def test_a_cancelled_question_hands_its_turn_on() -> None:
+async def test_a_cancelled_question_hands_its_place_on() -> None:
     answering = Answering(1)
     for name in ("甲1", "乙1", "乙2", "丙1"):
         await answering.ask(name, Session(777, ord(name[0])))
     await answering.cancel("乙1")
     await answering.cancel("甲1")
     assert answering.begun == ["甲1", "乙2"]
-    # Cancelled at the moment when the turn was granted.
+    # Cancelled at the moment when the place was granted.
     answering.finished["乙2"].set()
     await asyncio.wait([answering.tasks["乙2"]])
     answering.tasks["丙1"].cancel()
@@ -103,11 +103,11 @@ async def test_all_waiting_cancelled_at_once() -> None:
 
 
 async def test_a_flood_does_not_delay_another_member() -> None:
-    turns = FairTurns(1)
+    queue = FairQueue(1)
     served: list[int] = []
 
     async def ask(member: int) -> None:
-        async with turns.turn(Session(777, member)):
+        async with queue.place(Session(777, member)):
             await asyncio.sleep(0)
             served.append(member)
 

@@ -1,6 +1,6 @@
 """Schedule builds, parses, embedding batches and downloads fairly among chats.
 
-Chats take turns, so a chat that sends a hundred files delays another chat by at most one job. Within a chat the
+Chats alternate, so a chat that sends a hundred files delays another chat by at most one job. Within a chat the
 smallest job starts first. Some places are reserved for small jobs, and no chat may hold all places.
 """
 
@@ -41,7 +41,7 @@ class Schedule:
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        # In the order of turns: the first chat with a job that may start is next.
+        # In the order of service: the first chat with a job that may start is next.
         self._waiting: dict[Hashable, list[Job]] = {}
         self._running: set[Job] = set()
 
@@ -78,7 +78,7 @@ class Schedule:
         """Free the place of a running job, or remove a waiting job from the queue."""
         if job in self._running:
             self._running.remove(job)
-            # Move its chat to the end: it has just had its turn, even if it queued its next job before all others.
+            # Move its chat to the end: it has just been served, even if it queued its next job before all others.
             if (jobs := self._waiting.pop(job.chat, None)) is not None:
                 self._waiting[job.chat] = jobs
             return
@@ -101,7 +101,7 @@ class Schedule:
         return job.size > self._places.small
 
 
-class Gate:
+class JobGate:
     """Lets tasks wait for the places that a `Schedule` assigns."""
 
     def __init__(self, places: Places) -> None:

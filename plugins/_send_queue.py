@@ -23,7 +23,7 @@ class Priority(IntEnum):
 
 
 @dataclass(eq=False, slots=True)
-class Turn:
+class QueuedMessage:
     """A message in the queue of its account.
 
     `asker` is the person whom it answers, None for a notice. `asked_at` is in seconds of the queue's clock.
@@ -42,19 +42,19 @@ class Turn:
 class _Lane:
     """A chat, with the message that is being sent to it, and the time from which the next call is allowed."""
 
-    holder: Turn | None = None
+    holder: QueuedMessage | None = None
     free_at: float = 0.0
 
 
 @dataclass(slots=True)
-class Turns:
+class SendQueue:
     """The queue of one account. `per_minute` limits its calls in any 60 seconds, and 0 means no limit.
 
     The queue has no clock. Methods that depend on the time take it as an argument, in seconds that never decrease.
     """
 
     per_minute: int
-    _waiting: list[Turn] = field(default_factory=list[Turn])
+    _waiting: list[QueuedMessage] = field(default_factory=list[QueuedMessage])
     _lanes: dict[Hashable, _Lane] = field(default_factory=dict[Hashable, _Lane])
     _sent: deque[tuple[float, Hashable]] = field(default_factory=deque[tuple[float, Hashable]])
     _answers_in_a_row: int = 0
@@ -63,7 +63,7 @@ class Turns:
         """Return the number of waiting messages."""
         return len(self._waiting)
 
-    def __iter__(self) -> Iterator[Turn]:
+    def __iter__(self) -> Iterator[QueuedMessage]:
         """Iterate over a copy of the waiting messages, oldest first."""
         return iter(tuple(self._waiting))
 
@@ -72,20 +72,20 @@ class Turns:
         """The number of chats that are remembered: those in use, and those that have not rested long enough."""
         return len(self._lanes)
 
-    def add(self, turn: Turn) -> None:
+    def add(self, message: QueuedMessage) -> None:
         """Queue a message for its next call."""
-        self._waiting.append(turn)
+        self._waiting.append(message)
 
-    def discard(self, turn: Turn) -> None:
+    def discard(self, message: QueuedMessage) -> None:
         """Remove a message from the queue."""
-        if turn in self._waiting:
-            self._waiting.remove(turn)
+        if message in self._waiting:
+            self._waiting.remove(message)
 
-    def release(self, turn: Turn) -> None:
+    def release(self, message: QueuedMessage) -> None:
         """End a message, which frees its lane for the next one."""
-        self.discard(turn)
-        lane = self._lanes.get(turn.lane)
-        if lane is not None and lane.holder is turn:
+        self.discard(message)
+        lane = self._lanes.get(message.lane)
+        if lane is not None and lane.holder is message:
             lane.holder = None
 
     def take_back(self) -> None:
@@ -93,63 +93,67 @@ class Turns:
         if self._sent:
             self._sent.pop()
 
-    def take(self, now: float) -> Turn | None:
+    def take(self, now: float) -> QueuedMessage | None:
         """Remove the message that goes now from the queue, count its call and return it.
 
         Return None if all messages have to wait.
         """
         self._forget(now)
-        ready = [turn for turn in self._waiting if self._ready_at(turn) <= now and self._has_room(turn)]
+        ready = [message for message in self._waiting if self._ready_at(message) <= now and self._has_room(message)]
         if not ready:
             return None
-        turn = self._most_urgent(ready, now)
-        if turn.priority is Priority.NOTICE:
+        message = self._most_urgent(ready, now)
+        if message.priority is Priority.NOTICE:
             self._answers_in_a_row = 0
         else:
             self._answers_in_a_row += 1
-        self._waiting.remove(turn)
-        lane = self._lanes.setdefault(turn.lane, _Lane())
-        lane.holder, lane.free_at = turn, now + turn.interval_s
-        self._sent.append((now, turn.asker))
-        return turn
+        self._waiting.remove(message)
+        lane = self._lanes.setdefault(message.lane, _Lane())
+        lane.holder, lane.free_at = message, now + message.interval_s
+        self._sent.append((now, message.asker))
+        return message
 
     def next_at(self, now: float) -> float | None:
         """Return when the next message may go if nothing else happens until then, or None if that is unknown."""
         times = [
-            at if self._has_room(turn) else max(at, self._sent[0][0] + MINUTE_S)
-            for turn in self._waiting
-            if (at := self._ready_at(turn)) != float("inf")
+            at if self._has_room(message) else max(at, self._sent[0][0] + MINUTE_S)
+            for message in self._waiting
+            if (at := self._ready_at(message)) != float("inf")
         ]
         return max(now, min(times)) if times else None
 
-    def _most_urgent(self, ready: list[Turn], now: float) -> Turn:
+    def _most_urgent(self, ready: list[QueuedMessage], now: float) -> QueuedMessage:
         # The list is in the order in which messages were queued, and `min` returns the first of equal elements.
-        aged = [turn for turn in ready if turn.priority is Priority.NOTICE and now - turn.asked_at >= AGED_S]
+        aged = [
+            message for message in ready if message.priority is Priority.NOTICE and now - message.asked_at >= AGED_S
+        ]
         if aged and self._answers_in_a_row >= _ANSWERS_BEFORE_AGED:
             return aged[0]
-        return min(ready, key=lambda turn: (not self._holds_lane(turn), turn.priority, self._answers_to(turn)))
+        return min(
+            ready, key=lambda message: (not self._holds_lane(message), message.priority, self._answers_to(message))
+        )
 
-    def _answers_to(self, turn: Turn) -> int:
+    def _answers_to(self, message: QueuedMessage) -> int:
         """Return how many messages of the last minute answered the same person."""
-        return 0 if turn.asker is None else sum(asker == turn.asker for _, asker in self._sent)
+        return 0 if message.asker is None else sum(asker == message.asker for _, asker in self._sent)
 
-    def _has_room(self, turn: Turn) -> bool:
+    def _has_room(self, message: QueuedMessage) -> bool:
         """Return whether the minute has room for a message. A message that has begun may use what is kept."""
         if not self.per_minute:
             return True
-        is_first = turn.asker is not None and not self._answers_to(turn)
-        kept = 0 if is_first or self._holds_lane(turn) else self.per_minute // _KEPT_SHARE
+        is_first = message.asker is not None and not self._answers_to(message)
+        kept = 0 if is_first or self._holds_lane(message) else self.per_minute // _KEPT_SHARE
         return len(self._sent) < self.per_minute - kept
 
-    def _ready_at(self, turn: Turn) -> float:
-        lane = self._lanes.get(turn.lane)
+    def _ready_at(self, message: QueuedMessage) -> float:
+        lane = self._lanes.get(message.lane)
         if lane is None:
             return 0.0
-        return lane.free_at if lane.holder in (None, turn) else float("inf")
+        return lane.free_at if lane.holder in (None, message) else float("inf")
 
-    def _holds_lane(self, turn: Turn) -> bool:
-        lane = self._lanes.get(turn.lane)
-        return lane is not None and lane.holder is turn
+    def _holds_lane(self, message: QueuedMessage) -> bool:
+        lane = self._lanes.get(message.lane)
+        return lane is not None and lane.holder is message
 
     def _forget(self, now: float) -> None:
         while self._sent and self._sent[0][0] <= now - MINUTE_S:

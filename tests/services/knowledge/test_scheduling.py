@@ -1,4 +1,4 @@
-"""Test turns: every chat's job starts in bounded time, small jobs go first, and no chat ever holds all places."""
+"""Test scheduling: every chat's job starts in bounded time, small jobs go first, and no chat ever holds all places."""
 
 import asyncio
 from collections import Counter
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.knowledge.turns import Gate, Job, Places, Schedule
+from services.knowledge.scheduling import Job, JobGate, Places, Schedule
 
 PLACES = Places(total=6, of_chat=4, large=3, large_of_chat=2, small=100)
 SIZES = st.integers(0, 300)
@@ -112,13 +112,13 @@ def test_within_a_chat_the_smallest_starts_first(sizes: list[int]) -> None:
 def test_small_jobs_without_end_do_not_keep_a_large_one_of_their_chat_waiting() -> None:
     schedule = Schedule(Places(1, 1, 1, 1, 100))
     large = schedule.ask("chat", 300)
-    for turn in range(100):
+    for number in range(100):
         schedule.ask("chat", 1)
         job = schedule.start_next()
         assert job is not None
         schedule.end(job)
         if job is large:
-            assert turn == 16
+            assert number == 16
             return
     raise AssertionError("it never started")
 
@@ -126,7 +126,7 @@ def test_small_jobs_without_end_do_not_keep_a_large_one_of_their_chat_waiting() 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(CHATS, SIZES, st.booleans()), max_size=30))
 async def test_cancelled_tasks_lose_no_place(jobs: list[tuple[int, int, bool]]) -> None:
-    gate = Gate(PLACES)
+    gate = JobGate(PLACES)
     finished: list[int] = []
 
     async def work(number: int, chat: int, size: int) -> None:
@@ -150,7 +150,7 @@ async def test_cancelled_tasks_lose_no_place(jobs: list[tuple[int, int, bool]]) 
 
 
 async def test_a_failing_block_frees_its_place() -> None:
-    gate = Gate(Places(1, 1, 1, 1, 0))
+    gate = JobGate(Places(1, 1, 1, 1, 0))
     with pytest.raises(RuntimeError, match="broken"):
         async with gate.place("chat", 1):
             raise RuntimeError("broken")

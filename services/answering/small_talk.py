@@ -37,10 +37,10 @@ _REPLIES = (
 _MOST_CHARS = 20
 
 
-def courtesy(text: str) -> str | None:
+def small_talk_reply(text: str) -> str | None:
     """Return the reply to a message that is only a greeting, thanks or an interjection, or None for any other.
 
-    >>> courtesy("谢谢啦！"), courtesy("你好，宿舍几点熄灯") is None
+    >>> small_talk_reply("谢谢啦！"), small_talk_reply("你好，宿舍几点熄灯") is None
     ('不客气。', True)
     """
     plain = _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", without_stacked_marks(text)))

@@ -10,7 +10,7 @@ from services.errors import DocumentRejected
 from services.index.models import IndexedChunk, SearchIndex
 from services.knowledge.models import Chunk, Passages
 from services.knowledge.parsing import ParseLimits, parse_and_split
-from services.knowledge.turns import Gate, Places
+from services.knowledge.scheduling import JobGate, Places
 from services.records.tables import DocumentRecord
 
 # The embedded model needs 0.6 s for a batch on two cores, so builds of several chats alternate within a second.
@@ -24,11 +24,11 @@ _SERVICE_BATCHES = Places(total=4, of_chat=3, large=3, large_of_chat=2, small=64
 _PARSER_REVISION = 3
 
 
-class Building:
+class IndexBuilder:
     """Builds documents: splits files into chunks of a given size in characters and stores them in the index.
 
     At most three subprocesses read files, at most one of them a large file, so that each gets enough processor time to
-    finish within its limit. Chats take turns with batches of embeddings, and small files go first: a large file delays
+    finish within its limit. Chats alternate in batches of embeddings, and small files go first: a large file delays
     another chat's small file by a batch or two, not by the whole file.
     """
 
@@ -40,8 +40,8 @@ class Building:
         self._limits = limits
         self._chunk_chars = chunk_chars
         self._overlap_chars = overlap_chars
-        self._parses = Gate(_PARSES)
-        self._batches = Gate(_LOCAL_BATCHES if embedding.parallel_batches == 1 else _SERVICE_BATCHES)
+        self._parses = JobGate(_PARSES)
+        self._batches = JobGate(_LOCAL_BATCHES if embedding.parallel_batches == 1 else _SERVICE_BATCHES)
 
     def build_id(self, document: DocumentRecord) -> str:
         """Return the id of the build of this document version with these settings; it survives restarts."""

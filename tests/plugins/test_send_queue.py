@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugins._turns import AGED_S, MINUTE_S, Priority, Turn, Turns
+from plugins._send_queue import AGED_S, MINUTE_S, Priority, QueuedMessage, SendQueue
 
 ANSWER, NOTICE = Priority.ANSWER, Priority.NOTICE
 Asked = tuple[str, Priority, float]
@@ -16,26 +16,26 @@ MESSAGES = st.lists(
 )
 
 
-def _run(asked: Sequence[Asked], per_minute: int, interval_s: float = 1.5) -> list[tuple[float, Turn]]:
+def _run(asked: Sequence[Asked], per_minute: int, interval_s: float = 1.5) -> list[tuple[float, QueuedMessage]]:
     """Return what is sent at which time if calls take no time."""
-    return _play([Turn(lane, priority, at, interval_s) for lane, priority, at in asked], per_minute)
+    return _play([QueuedMessage(lane, priority, at, interval_s) for lane, priority, at in asked], per_minute)
 
 
-def _play(messages: Sequence[Turn], per_minute: int) -> list[tuple[float, Turn]]:
-    turns = Turns(per_minute)
-    coming = sorted(messages, key=lambda turn: turn.asked_at)
-    sent: list[tuple[float, Turn]] = []
+def _play(messages: Sequence[QueuedMessage], per_minute: int) -> list[tuple[float, QueuedMessage]]:
+    queue = SendQueue(per_minute)
+    coming = sorted(messages, key=lambda message: message.asked_at)
+    sent: list[tuple[float, QueuedMessage]] = []
     now = 0.0
-    while coming or len(turns):
+    while coming or len(queue):
         while coming and coming[0].asked_at <= now:
-            turns.add(coming.pop(0))
-        while (turn := turns.take(now)) is not None:
-            sent.append((now, turn))
-            turns.release(turn)
+            queue.add(coming.pop(0))
+        while (message := queue.take(now)) is not None:
+            sent.append((now, message))
+            queue.release(message)
         times = [coming[0].asked_at] if coming else []
-        if (at := turns.next_at(now)) is not None:
+        if (at := queue.next_at(now)) is not None:
             times.append(at)
-        if len(turns) or coming:
+        if len(queue) or coming:
             assert times, "something waits, and nothing would ever wake it"
             assert min(times) > now
             now = min(times)
@@ -43,7 +43,7 @@ def _play(messages: Sequence[Turn], per_minute: int) -> list[tuple[float, Turn]]
 
 
 def _order(asked: Sequence[Asked], per_minute: int = 0) -> list[tuple[str, str]]:
-    return [(str(turn.lane), turn.priority.name) for _, turn in _run(asked, per_minute)]
+    return [(str(message.lane), message.priority.name) for _, message in _run(asked, per_minute)]
 
 
 def test_answers_of_every_chat_go_before_notices() -> None:
@@ -54,20 +54,22 @@ def test_answers_of_every_chat_go_before_notices() -> None:
 
 def test_a_question_does_not_wait_behind_the_notices_of_its_chat() -> None:
     sent = _run([*[("甲", NOTICE, 0.0)] * 39, ("甲", ANSWER, 2.0)], per_minute=20)
-    assert [at for at, turn in sent if turn.priority is ANSWER] == [3.0]
+    assert [at for at, message in sent if message.priority is ANSWER] == [3.0]
 
 
 @given(MESSAGES, st.integers(1, 20))
 @settings(max_examples=60, deadline=None)
 def test_nothing_is_lost_doubled_or_too_fast(asked: list[Asked], per_minute: int) -> None:
     sent = _run(asked, per_minute)
-    assert len(sent) == len({id(turn) for _, turn in sent}) == len(asked)
+    assert len(sent) == len({id(message) for _, message in sent}) == len(asked)
     times = [at for at, _ in sent]
     assert all(later - earlier >= MINUTE_S for earlier, later in zip(times, times[per_minute:], strict=False))
     for lane in "甲乙丙":
-        assert all(later - earlier >= 1.5 for earlier, later in pairwise(at for at, turn in sent if turn.lane == lane))
+        assert all(
+            later - earlier >= 1.5 for earlier, later in pairwise(at for at, message in sent if message.lane == lane)
+        )
         for priority in Priority:
-            same = [turn.asked_at for _, turn in sent if (turn.lane, turn.priority) == (lane, priority)]
+            same = [message.asked_at for _, message in sent if (message.lane, message.priority) == (lane, priority)]
             assert same == sorted(same), "one class of one chat keeps its order"
 
 
@@ -76,7 +78,7 @@ def test_nothing_is_lost_doubled_or_too_fast(asked: list[Asked], per_minute: int
 def test_notices_do_not_starve(per_minute: int) -> None:
     flood: list[Asked] = [("甲乙丙"[number % 3], ANSWER, float(number)) for number in range(400)]
     sent = _run([*flood, ("丁", NOTICE, 0.0)], per_minute)
-    place = next(number for number, (_, turn) in enumerate(sent) if turn.priority is NOTICE)
+    place = next(number for number, (_, message) in enumerate(sent) if message.priority is NOTICE)
     at, _ = sent[place]
     # The notice ages, then waits for three answers and for the account's minute.
     assert at <= AGED_S + 4 * MINUTE_S
@@ -84,10 +86,12 @@ def test_notices_do_not_starve(per_minute: int) -> None:
 
 
 def test_a_first_question_does_not_wait_for_those_who_flood() -> None:
-    flood = [Turn(f"群{who % 3}", ANSWER, float(number), 1.5, asker=who) for who in range(14) for number in range(5)]
-    first = Turn("群0", ANSWER, 12.0, 1.5, asker="新人")
-    elsewhere = Turn("群9", ANSWER, 30.0, 1.5, asker="别群的人")
-    sent = {id(turn): at for at, turn in _play([*flood, first, elsewhere], per_minute=20)}
+    flood = [
+        QueuedMessage(f"群{who % 3}", ANSWER, float(number), 1.5, asker=who) for who in range(14) for number in range(5)
+    ]
+    first = QueuedMessage("群0", ANSWER, 12.0, 1.5, asker="新人")
+    elsewhere = QueuedMessage("群9", ANSWER, 30.0, 1.5, asker="别群的人")
+    sent = {id(message): at for at, message in _play([*flood, first, elsewhere], per_minute=20)}
     assert sent[id(first)] <= 15
     assert sent[id(elsewhere)] == 30
 
@@ -95,32 +99,32 @@ def test_a_first_question_does_not_wait_for_those_who_flood() -> None:
 @given(st.lists(st.tuples(st.sampled_from("甲乙"), st.integers(1, 4), st.integers(0, 90).map(float)), max_size=40))
 @settings(max_examples=40, deadline=None)
 def test_messages_to_one_person_keep_their_order(asked: list[tuple[str, int, float]]) -> None:
-    sent = _play([Turn(lane, ANSWER, at, 1.5, asker=who) for lane, who, at in asked], per_minute=8)
+    sent = _play([QueuedMessage(lane, ANSWER, at, 1.5, asker=who) for lane, who, at in asked], per_minute=8)
     assert len(sent) == len(asked)
     for who in range(1, 5):
         for lane in "甲乙":
-            times = [turn.asked_at for _, turn in sent if (turn.asker, turn.lane) == (who, lane)]
+            times = [message.asked_at for _, message in sent if (message.asker, message.lane) == (who, lane)]
             assert times == sorted(times)
 
 
 def test_a_message_of_several_calls_keeps_its_chat() -> None:
-    turns = Turns(0)
-    forward, other = Turn("甲", NOTICE, 0.0), Turn("甲", ANSWER, 0.0)
-    turns.add(forward)
-    assert turns.take(0.0) is forward
-    turns.add(other)
-    assert turns.take(1.0) is None
-    turns.add(forward)
-    assert turns.take(2.0) is forward
-    turns.release(forward)
-    assert turns.take(3.0) is other
+    queue = SendQueue(0)
+    forward, other = QueuedMessage("甲", NOTICE, 0.0), QueuedMessage("甲", ANSWER, 0.0)
+    queue.add(forward)
+    assert queue.take(0.0) is forward
+    queue.add(other)
+    assert queue.take(1.0) is None
+    queue.add(forward)
+    assert queue.take(2.0) is forward
+    queue.release(forward)
+    assert queue.take(3.0) is other
 
 
 def test_idle_chats_are_forgotten() -> None:
-    turns = Turns(0)
+    queue = SendQueue(0)
     for number in range(1000):
-        turn = Turn(number, ANSWER, float(number), 1.5)
-        turns.add(turn)
-        assert turns.take(float(number)) is turn
-        turns.release(turn)
-    assert turns.lanes <= 2
+        message = QueuedMessage(number, ANSWER, float(number), 1.5)
+        queue.add(message)
+        assert queue.take(float(number)) is message
+        queue.release(message)
+    assert queue.lanes <= 2
