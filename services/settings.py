@@ -193,7 +193,7 @@ class BudgetSettings(SettingsSection):
     member_questions_per_minute: int = Field(6, ge=0, le=600, description="每人每分钟最多问几个问题，0 为不限")
     member_questions_per_day: int = Field(200, ge=0, le=100_000, description="每人每天最多问几个问题，0 为不限")
     group_questions_per_day: int = Field(1000, ge=0, le=1_000_000, description="每群每天最多问几个问题，0 为不限")
-    waiting_questions: int = Field(3, ge=1, le=50, description="一段对话里最多同时等几个问题")
+    waiting_questions: int = Field(3, ge=1, le=50, description="每人在一个群（或私聊）里最多同时等几个问题")
     group_model_calls_per_day: int = Field(
         2000, ge=0, le=1_000_000, description="每群（或每个私聊）每天最多调用几次模型，用完只摘录原文；0 为不限"
     )
