@@ -33,9 +33,9 @@ async def main():
     await index.open()
     child = multiprocessing.active_children()[0].pid
     rows = [IndexedChunk("c0", "build", 0, "text")]
-    await index.add("group_1", FINGERPRINT, rows, [[1.0, 0.0]])
+    await index.add("group_1", "e5", rows, [[1.0, 0.0]])
     try:
-        await index.add("group_1", FINGERPRINT, rows, [[1.0, 0.0, 0.0]])
+        await index.add("group_1", "e5", rows, [[1.0, 0.0, 0.0]])
     except SearchIndexError:
         print(child, "chromadb" in sys.modules, flush=True)
     await asyncio.sleep(60)
