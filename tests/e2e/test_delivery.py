@@ -106,8 +106,8 @@ async def test_what_fails_while_a_file_is_received_is_told_and_tried_again(
     _change(bot, "CREATE TRIGGER full BEFORE INSERT ON uploads BEGIN SELECT RAISE(ABORT, 'disk full'); END")
     await client.upload_group_file(GROUP, MEMBER, "甲.md", _numbered(1))
     told = await _outcome(client, "甲.md")
-    assert told.startswith("「甲.md」还没入库：机器人的数据库读写不了，可能是磁盘满了，请联系管理员，稍后再试。（编号 ")
-    assert told.endswith("）还没能记下来，机器人重启的话要重新发。我会自动再试。")
+    assert told.startswith("「甲.md」还没入库：机器人这边出了问题（编号 ")
+    assert told.endswith("）。还没能记下来，机器人重启的话要重新发。我会自动再试。")
     _change(bot, "DROP TRIGGER full")
     assert (await _outcome(client, "甲.md")).startswith("「甲.md」已入库，")
 

@@ -92,7 +92,7 @@ async def test_downloads_that_hang_in_one_group_hold_up_no_other(
         await client.upload_group_file(FLOODED, FLOODER, f"卡住{number}.md", RULES + str(number).encode())
     await client.upload_group_file(OTHER, STRANGER, "一句话.txt", ONE_LINE.encode())
     await client.wait_sent("「一句话.txt」已入库", timeout=12)
-    assert len([number for number in range(6) if file_server.downloads(f"卡住{number}.md")]) <= 2
+    assert len([number for number in range(6) if file_server.downloads(f"卡住{number}.md")]) <= 3
 
 
 async def test_what_was_lost_is_told_and_comes_back(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
