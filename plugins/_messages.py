@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
+from services.budgets.day import ZONE
 from services.knowledge.models import IngestResult, IngestStatus
 
-# The users of QQ live in one time zone, but the server may run in another.
-_ZONE = ZoneInfo("Asia/Shanghai")
 # The longest text that QQ accepts as one plain message.
 _RECEIPT_CHARS = 1500
 _WORDS = {
@@ -135,7 +133,7 @@ def size_text(size: int) -> str:
 
 def time_text(moment: datetime) -> str:
     """Format a time as people in China write it."""
-    return f"{moment.astimezone(_ZONE):%m-%d %H:%M}"
+    return f"{moment.astimezone(ZONE):%m-%d %H:%M}"
 
 
 def shortened(text: str, limit: int) -> str:

@@ -248,7 +248,7 @@ class Outbox:
                 raise _Refused(str(failed.info)) from failed
             except (ApiNotAvailable, WebSocketClosed, WebSocketDisconnect):
                 # The socket was closed before anything was written to it.
-                self._queues[chat.self_id].order.take_back()
+                self._queues[chat.self_id].order.take_back(message.queued)
                 await asyncio.sleep(0.1)
             except NetworkError:
                 logger.warning(f"{action} to {chat} got no answer; it may have arrived and is not repeated")

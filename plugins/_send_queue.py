@@ -88,10 +88,12 @@ class SendQueue:
         if lane is not None and lane.holder is message:
             lane.holder = None
 
-    def take_back(self) -> None:
-        """Undo the count of the last call, because nothing of it was sent."""
-        if self._sent:
-            self._sent.pop()
+    def take_back(self, message: QueuedMessage) -> None:
+        """Undo the count of the last call for the same person, because nothing of it was sent."""
+        for place in reversed(range(len(self._sent))):
+            if self._sent[place][1] == message.asker:
+                del self._sent[place]
+                return
 
     def take(self, now: float) -> QueuedMessage | None:
         """Remove the message that goes now from the queue, count its call and return it.

@@ -47,7 +47,6 @@ async def _is_opinion(event: NoticeEvent) -> bool:
         and (reaction.is_unwelcome or reaction.is_welcome)
         and is_open()
         and services().proactive.is_on(reaction.group_id)
-        and str(reaction.user_id) not in get_bots()
     )
 
 

@@ -149,7 +149,7 @@ async def _resume(self_id: str) -> None:
 async def _receive(
     bot: Bot, chat: Chat, session: Session, file: UploadedFile, knowledge: KnowledgeService, told_by: str
 ) -> None:
-    if str(session.user_id) in get_bots() or _is_retold(session, file, f"{bot.self_id} {told_by}"):
+    if _is_retold(session, file, f"{bot.self_id} {told_by}"):
         return
     if (take := expected_files.pop(session, file.name)) is not None:
         await take(bot, file)

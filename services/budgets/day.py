@@ -6,12 +6,12 @@ from zoneinfo import ZoneInfo
 from services.records.tables import now
 
 # The users of QQ live in one time zone; the server may be in another.
-_ZONE = ZoneInfo("Asia/Shanghai")
+ZONE = ZoneInfo("Asia/Shanghai")
 
 
 def today() -> date:
     """Return the calendar day in Shanghai."""
-    return now().astimezone(_ZONE).date()
+    return now().astimezone(ZONE).date()
 
 
 def beginning_of(day: date) -> datetime:
@@ -20,4 +20,4 @@ def beginning_of(day: date) -> datetime:
     >>> beginning_of(date(2026, 11, 21)).isoformat()
     '2026-11-21T00:00:00+08:00'
     """
-    return datetime.combine(day, time(), _ZONE)
+    return datetime.combine(day, time(), ZONE)

@@ -132,7 +132,7 @@ class ProactiveService:
     # -- messages -----------------------------------------------------------------------------------------------------
 
     def hear(self, message: GroupMessage) -> None:
-        """Note a message, whoever it is for. This costs next to nothing if the mode is off."""
+        """Note a message, also one that is not for the bot. This costs next to nothing if the mode is off."""
         group = self._groups.get(message.group_id)
         if group is not None:
             group.heard.append(message)

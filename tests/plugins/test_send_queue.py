@@ -128,3 +128,17 @@ def test_idle_chats_are_forgotten() -> None:
         assert queue.take(float(number)) is message
         queue.release(message)
     assert queue.lanes <= 2
+
+
+def test_a_call_of_which_nothing_was_sent_does_not_count_against_somebody_else() -> None:
+    queue = SendQueue(2)
+    for who in (1, 2):
+        message = QueuedMessage(who, ANSWER, 0.0, asker=who)
+        queue.add(message)
+        assert queue.take(0.0) is message
+        queue.release(message)
+    queue.take_back(QueuedMessage(1, ANSWER, 0.0, asker=1))
+    again, other = QueuedMessage(1, ANSWER, 0.0, asker=1), QueuedMessage(2, ANSWER, 0.0, asker=2)
+    for message in (other, again):
+        queue.add(message)
+    assert queue.take(0.0) is again
