@@ -59,7 +59,7 @@ def main() -> int:
 
     import nonebot
 
-    from plugins._server import Server
+    from qq.connection.server import Server
 
     Server(nonebot.get_app(), settings.host, settings.port).run()
     return 0
@@ -88,7 +88,7 @@ def _load(settings: "Settings") -> None:
     from nonebot.config import Env
     from nonebot.log import LoguruHandler
 
-    from plugins._reverse_websocket import ReverseWebSocketAdapter
+    from qq.connection.reverse_websocket import ReverseWebSocketAdapter
     from services.errors import SettingsError
 
     _hide_from_nonebot(type(settings))
@@ -110,7 +110,7 @@ def _load(settings: "Settings") -> None:
         command_start={*settings.command_start, *(("／",) if "/" in settings.command_start else ())},
         qunzhi=settings,
     )
-    for name in ("services", "plugins", "simulator"):
+    for name in ("services", "plugins", "qq", "simulator"):
         ours = logging.getLogger(name)
         ours.addHandler(LoguruHandler())
         ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)

@@ -1,4 +1,1 @@
-"""NoneBot plugins. Each one turns an event into one call of a service and a message.
-
-Modules whose name begins with an underscore are not plugins.
-"""
+"""NoneBot plugins. Each one turns an event into one call of a service and a message."""

@@ -10,7 +10,7 @@ from nonebot.exception import IgnoredException
 from nonebot.message import event_preprocessor
 from nonebot.plugin import PluginMetadata
 
-from plugins._own_accounts import own_accounts
+from qq.connection.own_accounts import own_accounts
 
 __plugin_meta__ = PluginMetadata("听", "听懂谁在叫机器人", "自动生效", type="application")
 

@@ -16,12 +16,12 @@ from nonebot.adapters.onebot.v11 import Message
 from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
-from plugins import _proactive_report
-from plugins._budget import Commanding
-from plugins._depends import Proactive, outbox, services, settings, started_at
-from plugins._messages import size_text, time_text
-from plugins._speaker import Speaker, shares_knowledge
-from plugins._subcommands import split_subcommand
+from qq.budget import Commanding
+from qq.depends import Proactive, outbox, services, settings, started_at
+from qq.messages import size_text, time_text
+from qq.reports import proactive as proactive_report
+from qq.speaker import Speaker, shares_knowledge
+from qq.subcommands import split_subcommand
 from services.proactive.durations import LONGEST_QUIET, parse_duration
 from services.proactive.service import ProactiveService
 from services.roles import Action, usages
@@ -81,7 +81,7 @@ async def _auto(speaker: Speaker, proactive: ProactiveService, rest: str) -> str
         return "没看懂，可以写 /bot auto on、off 或 status。"
     on = _SWITCH[word]
     if on is None:
-        return _proactive_report.status_text(proactive.status(group_id))
+        return proactive_report.status_text(proactive.status(group_id))
     if on == proactive.is_on(group_id):
         return f"主动回答本来就{'开着' if on else '关着'}，看情况：/bot auto status"
     await proactive.switch(group_id, on=on)

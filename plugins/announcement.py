@@ -6,7 +6,7 @@ from contextlib import suppress
 from nonebot import get_driver, logger
 from nonebot.plugin import PluginMetadata
 
-from plugins._depends import services, settings
+from qq.depends import services, settings
 
 __plugin_meta__ = PluginMetadata("启动提示", "在终端写明地址、令牌、模型和目录", "自动生效", type="application")
 

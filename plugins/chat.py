@@ -9,11 +9,11 @@ from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 from nonebot.rule import to_me
 
-from plugins._budget import Questions, within_command_budget
-from plugins._depends import Answering, recalls, settings
-from plugins._messages import answer_text
-from plugins._speaker import Speaker, Speaking, asked_knowledge, reading_count
-from plugins._working import show_reaction, working
+from qq.budget import Questions, within_command_budget
+from qq.depends import Answering, recalls, settings
+from qq.messages import answer_text
+from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count
+from qq.working import show_reaction, working
 from services.answering.models import Answer
 from services.retrieval.models import Question
 

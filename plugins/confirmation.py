@@ -4,9 +4,9 @@ from nonebot import on_message
 from nonebot.adapters.onebot.v11 import MessageEvent
 from nonebot.plugin import PluginMetadata
 
-from plugins._confirmation import NO, YES
-from plugins._depends import confirmations
-from plugins._speaker import Speaking
+from qq.confirmations import NO, YES
+from qq.depends import confirmations
+from qq.speaker import Speaking
 
 __plugin_meta__ = PluginMetadata("确认", "不能撤销的事先问一声", "回复「确认」或「取消」", type="application")
 

@@ -7,8 +7,8 @@ from nonebot.adapters.onebot.v11 import Bot, MessageEvent
 from nonebot.message import run_postprocessor
 from nonebot.plugin import PluginMetadata
 
-from plugins._depends import outbox
-from plugins._speaker import chat_of
+from qq.depends import outbox
+from qq.speaker import chat_of
 from services.errors import ServiceError
 
 __plugin_meta__ = PluginMetadata("出错说明", "出错时说一句话", "自动生效", type="application")

@@ -9,12 +9,12 @@ from nonebot.adapters.onebot.v11 import Message, MessageEvent
 from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
-from plugins._budget import Commanding
-from plugins._depends import Knowledge, confirmations, services, settings
-from plugins._knowledge_trial import try_knowledge
-from plugins._messages import ingest_text, passage_text, reading_text, shortened, size_text, time_text
-from plugins._speaker import Speaker, asked_knowledge, member_role, reading_count, shares_knowledge
-from plugins._subcommands import split_subcommand
+from qq.budget import Commanding
+from qq.depends import Knowledge, confirmations, services, settings
+from qq.knowledge_trial import try_knowledge
+from qq.messages import ingest_text, passage_text, reading_text, shortened, size_text, time_text
+from qq.speaker import Speaker, asked_knowledge, member_role, reading_count, shares_knowledge
+from qq.subcommands import split_subcommand
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
 from services.roles import Action, Place

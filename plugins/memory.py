@@ -8,11 +8,11 @@ from nonebot.adapters.onebot.v11 import Message
 from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
-from plugins._budget import Commanding
-from plugins._depends import Memory, confirmations
-from plugins._messages import shortened
-from plugins._speaker import Speaker, asked_knowledge
-from plugins._subcommands import split_subcommand
+from qq.budget import Commanding
+from qq.depends import Memory, confirmations
+from qq.messages import shortened
+from qq.speaker import Speaker, asked_knowledge
+from qq.subcommands import split_subcommand
 from services.memory.service import MemoryService
 from services.roles import Action
 

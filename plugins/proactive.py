@@ -6,12 +6,12 @@ from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable,
 from nonebot.compat import type_validate_python
 from nonebot.plugin import PluginMetadata
 
-from plugins._chat import Chat
-from plugins._depends import Answering, Proactive, is_open, outbox, services, settings
-from plugins._messages import answer_text
-from plugins._outbox import Delivery
-from plugins._send_queue import Priority
-from plugins._unasked import MARK, group_message, is_unasked, reaction_of, replied_to
+from qq.chat import Chat
+from qq.depends import Answering, Proactive, is_open, outbox, services, settings
+from qq.messages import answer_text
+from qq.outbox.outbox import Delivery
+from qq.outbox.send_queue import Priority
+from qq.unasked import MARK, group_message, is_unasked, reaction_of, replied_to
 from services.answering.models import AnswerKind
 from services.answering.service import QuestionAnswering
 from services.budgets.charge import Charge, charged

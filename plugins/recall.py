@@ -4,8 +4,8 @@ from nonebot import logger, on_notice
 from nonebot.adapters.onebot.v11 import Bot, NoticeEvent
 from nonebot.plugin import PluginMetadata
 
-from plugins._chat import Chat
-from plugins._depends import recalls
+from qq.chat import Chat
+from qq.depends import recalls
 
 __plugin_meta__ = PluginMetadata("撤回", "撤回的问题不再回答", "自动生效", type="application")
 

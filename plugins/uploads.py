@@ -11,13 +11,13 @@ from nonebot import get_bots, get_driver, logger, on_message, on_notice
 from nonebot.adapters.onebot.v11 import Bot, NoticeEvent, PrivateMessageEvent
 from nonebot.plugin import PluginMetadata
 
-from plugins._chat import Chat
-from plugins._depends import Knowledge, outbox, receipts, services, settings
-from plugins._expected_files import expected_files
-from plugins._files import UploadedFile, fetch
-from plugins._outbox import Delivery
-from plugins._send_queue import Priority
-from plugins._speaker import chat_of, member_role, shares_knowledge
+from qq.chat import Chat
+from qq.depends import Knowledge, outbox, receipts, services, settings
+from qq.expected_files import expected_files
+from qq.files import UploadedFile, fetch
+from qq.outbox.outbox import Delivery
+from qq.outbox.send_queue import Priority
+from qq.speaker import chat_of, member_role, shares_knowledge
 from services.errors import DocumentRejected, DownloadFailed, ServiceError
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.service import KnowledgeService

@@ -12,11 +12,11 @@ from nonebot import get_driver
 from nonebot.drivers import ASGIMixin
 from nonebot.plugin import PluginMetadata
 
-from plugins._depends import settings
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.media import MediaHost
 from plugins.sandbox.scenario import CAST
 from plugins.sandbox.site import Site
+from qq.depends import settings
 from simulator.stage import Stage
 
 __plugin_meta__ = PluginMetadata("试用网页", "不连 QQ 也能试", "用浏览器打开机器人的地址", type="application")

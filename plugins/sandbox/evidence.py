@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from plugins._depends import services
-from plugins._retrieval_report import place
+from qq.depends import services
+from qq.reports.retrieval import place
 from services.answering.models import Answer
 from services.answering.trace import AnswerTrace
 from services.knowledge.models import DocumentEntry

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from plugins import _entrance
+from qq.connection import entrance
 
 LOGIN_PATH = "/sandbox/login"
 # These are reachable without a cookie: the page's own files, and downloads, whose addresses cannot be guessed.
@@ -52,7 +52,7 @@ class Guard:
 
     def admit(self, token: str) -> str | None:
         """Return a new cookie if the token is right, or else None."""
-        if not self._token or not _entrance.is_same_secret(token, self._token):
+        if not self._token or not entrance.is_same_secret(token, self._token):
             return None
         cookie = secrets.token_urlsafe(32)
         self._cookies.add(cookie)
@@ -71,9 +71,9 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> str:
         headers, path = Headers(scope=scope), str(scope["path"])
-        if not self._token and not _entrance.is_for_this_machine(headers):
+        if not self._token and not entrance.is_for_this_machine(headers):
             return "请用 http://127.0.0.1 加端口打开；要从别处打开，请设置 SANDBOX__TOKEN。"
-        if _changes_something(scope) and not _entrance.is_from_own_page(headers):
+        if _changes_something(scope) and not entrance.is_from_own_page(headers):
             return "这个请求不是从试用网页发出的。"
         # The index shows the login form to visitors without a cookie.
         if not self.knows(headers) and path != "/" and not path.startswith(_OPEN_PATHS):

@@ -3,9 +3,9 @@
 import asyncio
 from collections import OrderedDict, deque
 
-from plugins._depends import services
 from plugins.sandbox.evidence import answer_frame
 from plugins.sandbox.scenario import QUESTIONS, SAMPLES
+from qq.depends import services
 from services.answering.trace import KEPT_TRACES, AnswerTrace
 from services.session import Session
 from simulator.stage import Frame, Stage

@@ -13,11 +13,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from plugins._login_attempts import LoginAttempts
 from plugins.sandbox.channel import Channel, known_chat
 from plugins.sandbox.guard import LOGIN_PATH, Guard
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.media import PATH, MediaHost, image_type
+from qq.connection.login_attempts import LoginAttempts
 from simulator.player import Player, Replayed
 from simulator.recording import Answered, BadRecording, Recording
 from simulator.stage import Rejected

@@ -27,11 +27,11 @@ import logging
 import sys
 
 import bot
-from plugins._server import Server
+from qq.connection.server import Server
 
 
 def log_and_return(_server):
-    for package in ("plugins", "services", "simulator"):
+    for package in ("plugins", "qq", "services", "simulator"):
         logging.getLogger(f"{package}.module").warning("a line of %s", package)
 
 
@@ -211,7 +211,7 @@ async def test_every_package_of_ours_writes_to_the_log(bot_factory: BotFactory, 
     assert await bot.start_refused() == 0, bot.output()
     warnings = [line for line in bot.output().splitlines() if "[WARNING]" in line]
     packages = {line.rpartition("a line of ")[2] for line in warnings if "a line of" in line}
-    assert packages == {"plugins", "services", "simulator"}, bot.output()
+    assert packages == {"plugins", "qq", "services", "simulator"}, bot.output()
 
 
 async def test_handshake_and_end(

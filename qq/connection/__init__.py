@@ -1,0 +1,1 @@
+"""The port of the bot: the server, its entrances, and the reverse WebSocket of the OneBot clients."""

@@ -1,0 +1,105 @@
+"""The entrance for QQ clients: OneBot v11 over the reverse WebSocket, and nothing else."""
+
+import re
+from typing import Any
+
+from nonebot import logger
+from nonebot.adapters import Bot as AnyBot
+from nonebot.adapters.onebot.v11 import (
+    Adapter,
+    Event,
+    GroupMessageEvent,
+    MetaEvent,
+    NoticeEvent,
+    NotifyEvent,
+    PrivateMessageEvent,
+    RequestEvent,
+)
+from nonebot.drivers import URL, Driver, WebSocket, WebSocketServerSetup
+from starlette.datastructures import Headers
+
+from qq.connection import entrance
+from qq.connection.own_accounts import own_accounts
+from qq.connection.result_store import SingleResultStore
+from qq.connection.shutdown import shutdown
+
+# Clients may be configured with any of these.
+PATHS = ("/onebot/v11/", "/onebot/v11/ws", "/onebot/v11/ws/")
+# The form of QQ numbers. The longest in use, those of the local page, have 12 digits.
+_SELF_ID = re.compile(r"[1-9][0-9]{0,19}")
+_POLICY_VIOLATION = 1008
+# Notices for which the adapter has no class, and files without `busid`, which it does not recognise as files.
+_NOTICES = frozenset({"group_upload", "offline_file", "group_msg_emoji_like", "reaction"})
+
+
+class ReverseWebSocketAdapter(Adapter):
+    """The OneBot adapter without its HTTP entrances, which accept events from anybody.
+
+    `token` is what clients send in their `Authorization` header. An empty token only admits programs on this machine.
+    """
+
+    _result_store = SingleResultStore()
+
+    def __init__(self, driver: Driver, *, token: str) -> None:
+        self._token = token
+        super().__init__(driver)
+
+    def _setup(self) -> None:
+        for path in PATHS:
+            self.setup_websocket_server(WebSocketServerSetup(URL(path), f"OneBot V11 {path}", self._handle_ws))
+        self.driver.on_shutdown(self._stop)
+
+    def bot_connect(self, bot: AnyBot) -> None:
+        """Announce an account, which counts as one of the bot's own from then on."""
+        own_accounts.add(bot.self_id)
+        super().bot_connect(bot)
+
+    @classmethod
+    def json_to_event(cls, json_data: Any) -> Event | None:
+        """Return the event in a frame, or None for the response to a call and for events that the bot ignores.
+
+        While the bot stops, it ignores all events.
+
+        The adapter turns an event of an unknown kind into a general event, and the handlers of messages would take a
+        guild message for a private one.
+        """
+        event = super().json_to_event(json_data)
+        if event is None or shutdown.requested:
+            return None
+        if _is_known(event):
+            return event
+        kind = json_data.get(f"{json_data['post_type']}_type", "")
+        logger.debug(f"an event of the kind {json_data['post_type']} {kind} is ignored")
+        return None
+
+    async def _handle_ws(self, websocket: WebSocket) -> None:
+        # Do not use a dictionary, because a header that is sent twice must be seen twice.
+        pairs = websocket.request.headers.items()
+        headers = Headers(raw=[(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in pairs])
+        if refusal := self._refusal(headers):
+            logger.warning(f"a connection to {websocket.request.url.path} was refused: {refusal}")
+            # Closing before the handshake is accepted becomes HTTP 403.
+            await websocket.close(_POLICY_VIOLATION, refusal)
+            return
+        await super()._handle_ws(websocket)
+
+    def _refusal(self, headers: Headers) -> str:
+        """Return why a client may not connect, or an empty string if it may."""
+        if shutdown.requested:
+            return "the bot is stopping"
+        if entrance.is_from_page_elsewhere(headers):
+            return "it comes from a web page"
+        if not self._token and not entrance.is_for_this_machine(headers):
+            return "without ONEBOT_ACCESS_TOKEN only 127.0.0.1, localhost and ::1 are served"
+        if self._token and not entrance.is_same_secret(entrance.bearer_token(headers), self._token):
+            return "the Authorization header does not hold ONEBOT_ACCESS_TOKEN"
+        self_ids = headers.getlist("x-self-id")
+        if len(self_ids) != 1 or not _SELF_ID.fullmatch(self_ids[0]):
+            return "the X-Self-ID header is not a QQ number"
+        return ""
+
+
+def _is_known(event: Event) -> bool:
+    if isinstance(event, NoticeEvent):
+        return type(event) not in (NoticeEvent, NotifyEvent) or event.notice_type in _NOTICES
+    return isinstance(event, (GroupMessageEvent, PrivateMessageEvent, MetaEvent, RequestEvent))

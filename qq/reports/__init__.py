@@ -1,0 +1,1 @@
+"""Long results of services as text for QQ."""

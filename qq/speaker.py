@@ -1,0 +1,153 @@
+"""The sender of a message and what they may do: the bridge from OneBot events to sessions, roles and chats."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from nonebot import logger
+from nonebot.adapters.onebot.v11 import Bot, GroupMessageEvent, MessageEvent
+from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable, NetworkError
+from nonebot.params import Depends
+
+from qq.chat import Chat
+from qq.depends import outbox, receipts, services, settings
+from services.roles import Action, Place, Role, lowest_role, refusal
+from services.session import KnowledgeCollection, KnowledgeScope, Session, SessionScope
+
+_ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER}
+
+
+class Speaker:
+    """A person in a group or private chat, and the message that they just sent there.
+
+    This is a plain class, because NoneBot validates injected values with pydantic, which inspects a dataclass and fails
+    on its fields.
+    """
+
+    def __init__(self, bot: Bot, session: Session, chat: Chat, message_id: int, claimed_role: str) -> None:
+        self.bot = bot
+        self.session = session
+        self.chat = chat
+        self.message_id = message_id
+        self._claimed_role = claimed_role
+
+    @property
+    def place(self) -> Place:
+        """The kind of place: a group or a private chat."""
+        return Place.PRIVATE if self.session.group_id is None else Place.GROUP
+
+    @property
+    def session_id(self) -> str:
+        """The key of the conversation's memory."""
+        return self.session.session_id(settings().session.scope)
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether the conversation's memory belongs to a whole group."""
+        return self.place is Place.GROUP and settings().session.scope is SessionScope.GROUP
+
+    @property
+    def own_collection(self) -> KnowledgeCollection:
+        """The knowledge base that belongs to this place."""
+        return self.session.collection(settings().knowledge.scope)
+
+    async def role(self) -> Role:
+        """Return the person's role here.
+
+        If the message does not contain it, which NapCat may leave out, ask the client.
+        """
+        if str(self.session.user_id) in settings().superusers:
+            return Role.SUPERUSER
+        if self.session.group_id is None:
+            return Role.MEMBER
+        if self._claimed_role in _ROLES:
+            return _ROLES[self._claimed_role]
+        return await member_role(self.bot, self.session.group_id, self.session.user_id) or Role.MEMBER
+
+    async def refusal(self, action: Action) -> str:
+        """Return why the person may not do this here, or an empty string if they may."""
+        lowest = lowest_role(self.place, action, shared=shares_knowledge())
+        if lowest is not None and (lowest is Role.MEMBER or await self.role() >= lowest):
+            return ""
+        return refusal(self.place, lowest)
+
+    async def reply(self, text: str) -> None:
+        """Reply to the message, quoting it."""
+        await outbox.send(self.chat, text, self.message_id, asker=self.session.user_id)
+
+
+def shares_knowledge() -> bool:
+    """Return whether all groups share one knowledge base."""
+    return settings().knowledge.scope is KnowledgeScope.GLOBAL
+
+
+async def member_role(bot: Bot, group_id: int, user_id: int, *, fresh: bool = False) -> Role | None:
+    """Return a person's role in a group as the client knows it.
+
+    Return None if they are not a member or if it cannot be determined.
+    """
+    try:
+        info = await bot.call_api("get_group_member_info", group_id=group_id, user_id=user_id, no_cache=fresh)
+    except (ActionFailed, NetworkError, ApiNotAvailable) as error:
+        logger.warning(f"cannot look up member {user_id} of group {group_id}: {error!r}")
+        return None
+    # A client may respond with anything, or with nothing.
+    if not isinstance(info, dict) or info.get("user_id") != user_id:
+        return None
+    return _ROLES.get(str(info.get("role")), Role.MEMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedKnowledge:
+    """The knowledge base that questions go to. `group_id` is set if a private chat asks that of a group."""
+
+    collection: KnowledgeCollection
+    group_id: int | None = None
+    refusal: str = ""
+
+
+async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
+    """Return where this person's questions go. Membership of a chosen group is verified on every call."""
+    if speaker.place is Place.GROUP or shares_knowledge():
+        return AskedKnowledge(speaker.own_collection)
+    group_id = await services().conversations.knowledge_group(speaker.session_id)
+    if group_id is None:
+        return AskedKnowledge(speaker.own_collection)
+    if await member_role(speaker.bot, group_id, speaker.session.user_id, fresh=True) is None:
+        return AskedKnowledge(
+            speaker.own_collection,
+            group_id,
+            f"现在无法确认你在群 {group_id} 里，没有查那个群的资料。发 /kb use 0 改查自己的资料。",
+        )
+    return AskedKnowledge(KnowledgeCollection.of_group(group_id, settings().knowledge.scope), group_id)
+
+
+def reading_count(speaker: Speaker, collection: KnowledgeCollection) -> int:
+    """Return how many files are being added to a knowledge base, as far as this chat may know about them."""
+    arriving = receipts.reading_count(speaker.chat) if collection == speaker.own_collection else 0
+    # Files that are still being downloaded are not documents yet, and documents may also come from the server or from
+    # another account.
+    return max(arriving, len(services().knowledge.progress(collection.name)))
+
+
+async def _speaker(bot: Bot, event: MessageEvent) -> Speaker:
+    group_id = event.group_id if isinstance(event, GroupMessageEvent) else None
+    return Speaker(
+        bot=bot,
+        session=Session(group_id, event.user_id),
+        chat=chat_of(bot, event),
+        message_id=event.message_id,
+        claimed_role=event.sender.role or "",
+    )
+
+
+def chat_of(bot: Bot, event: MessageEvent) -> Chat:
+    """Return the chat in which to answer this message."""
+    if isinstance(event, GroupMessageEvent):
+        return Chat(bot.self_id, event.group_id)
+    extra = event.model_extra or {}
+    # A temporary chat can only be answered by naming the group through which it was opened.
+    through = extra.get("group_id") or (event.sender.model_extra or {}).get("group_id")
+    return Chat(bot.self_id, int(through) if through else None, event.user_id)
+
+
+Speaking = Annotated[Speaker, Depends(_speaker)]
