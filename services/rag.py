@@ -31,7 +31,7 @@ from services.prompts import FENCE_BEGIN, Prompts, new_fence
 from services.records.conversations import Source
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
-from services.retrieval.timing import StageTimes
+from services.tracing.stages import stage
 
 # What the prompt tells the model to write if it has nothing to say, and before mere conversation.
 NOTHING_MARK = "【资料里没有】"
@@ -132,12 +132,10 @@ class RagChain(Generic[ReviewedDraft]):
         """The name of the model that writes."""
         return self._model.name
 
-    async def answer(
-        self, collection: str, question: Question, history: TurnHistory, times: StageTimes | None = None
-    ) -> Written[ReviewedDraft]:
+    async def answer(self, collection: str, question: Question, history: TurnHistory) -> Written[ReviewedDraft]:
         """Return one answer; the exchange is then in `history` (see its `stored`).
 
-        `times` receives the time of each stage. Raise `ModelError`, `SearchIndexError` or what the review raises;
+        Raise `ModelError`, `SearchIndexError` or what the review raises;
         nothing is stored then.
         """
         values = await self._chain.ainvoke(
@@ -146,13 +144,12 @@ class RagChain(Generic[ReviewedDraft]):
                 "question": question,
                 "collection": collection,
                 "history": history,
-                "times": times or StageTimes(),
             },
             config={"configurable": {"history": history}},
         )
         return Written(cast(ReviewedDraft, values["reviewed"]), cast(Retrieval, values["retrieval"]))
 
-    async def write(self, question: Question, retrieval: Retrieval, times: StageTimes | None = None) -> ReviewedDraft:
+    async def write(self, question: Question, retrieval: Retrieval) -> ReviewedDraft:
         """Return one answer from an existing retrieval; no memory is read or written. Raise as `answer` does."""
         values = await self._write.ainvoke(
             {
@@ -160,16 +157,15 @@ class RagChain(Generic[ReviewedDraft]):
                 "question": question,
                 "retrieval": retrieval,
                 "chat_history": [],
-                "times": times or StageTimes(),
             }
         )
         return cast(ReviewedDraft, values["reviewed"])
 
     async def _retrieve(self, values: dict[str, Any]) -> Retrieval:
-        return await self._retriever.retrieve(values["collection"], values["question"], times=values["times"])
+        return await self._retriever.retrieve(values["collection"], values["question"])
 
     async def _reply(self, values: dict[str, Any]) -> AIMessage:
-        with cast(StageTimes, values["times"]).measure("model"):
+        with stage("model"):
             return await self._model.reply(cast(list[BaseMessage], values["prompt"]))
 
     def _may_be_general(self, values: dict[str, Any]) -> bool:

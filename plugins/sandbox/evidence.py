@@ -9,8 +9,8 @@ from services.answering.trace import AnswerTrace
 from services.knowledge.models import DocumentEntry
 from services.retrieval.models import Candidate, Question, Reference
 from services.retrieval.query import build_query
-from services.retrieval.timing import StageTime
 from services.session import KnowledgeCollection, KnowledgeScope, Session
+from services.tracing.stages import StageTime
 from simulator.stage import Frame
 from simulator.transcript import StageChat
 from simulator.world import World

@@ -23,9 +23,9 @@ from services.rag import RagChain
 from services.records.conversations import Source
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
-from services.retrieval.timing import StageTimes
 from services.retrieval.wording import asks_something, follows_up
 from services.session import KnowledgeCollection, chat_of
+from services.tracing.stages import StageTime, recorded_stages, stage
 
 log = logging.getLogger(__name__)
 
@@ -60,12 +60,11 @@ class QuestionAnswering:
 
         Always return something to send; raise only if the records themselves fail.
         """
-        times = StageTimes()
         async with self._memory.turn(session_id, user_id, question.shown) as turn:
-            with times.measure("total"), charged(Charge(chat_of(session_id), turn.id)):
+            with recorded_stages() as stages, stage("total"), charged(Charge(chat_of(session_id), turn.id)):
                 question = await _in_context(question, turn)
-                answer, retrieval = await self._answered(collection, question, turn, times)
-        self._trace(session_id, collection, question, retrieval, answer, times)
+                answer, retrieval = await self._answered(collection, question, turn)
+        self._trace(session_id, collection, question, retrieval, answer, stages.times)
         return answer
 
     async def answer_unasked(
@@ -78,10 +77,9 @@ class QuestionAnswering:
         """
         if retrieval.status is not RetrievalStatus.USABLE or not retrieval.references:
             return None
-        times = StageTimes()
         try:
-            with times.measure("total"):
-                written = self._chain and await self._chain.write(question, retrieval, times)
+            with recorded_stages() as stages, stage("total"):
+                written = self._chain and await self._chain.write(question, retrieval)
         except ModelError as error:
             log.warning("no unasked answer in %s: %s", collection.name, error)
             return None
@@ -89,7 +87,7 @@ class QuestionAnswering:
         if not answer.sources or answer.doubtful or says_nothing(answer):
             return None
         self._unasked[collection.name] = answer.sources
-        self._trace("", collection, question, retrieval, answer, times)
+        self._trace("", collection, question, retrieval, answer, stages.times)
         return answer
 
     async def source(self, session_id: str, collection: KnowledgeCollection, number: int) -> CitedPassage:
@@ -117,18 +115,18 @@ class QuestionAnswering:
         self._memory.schedule_summary(session_id)
 
     async def _answered(
-        self, collection: KnowledgeCollection, question: Question, turn: Turn, times: StageTimes
+        self, collection: KnowledgeCollection, question: Question, turn: Turn
     ) -> tuple[Answer, Retrieval | None]:
         try:
             if self._chain is None:
-                return await self._quote(collection, question, turn, times)
+                return await self._quote(collection, question, turn)
             try:
-                return await self._write(self._chain, collection, question, turn, times)
+                return await self._write(self._chain, collection, question, turn)
             except ModelBudgetSpent:
-                answer, retrieval = await self._quote(collection, question, turn, times)
+                answer, retrieval = await self._quote(collection, question, turn)
                 return _noticed(answer, self._budget.notice() if self._budget else ""), retrieval
         except ModelError as error:
-            return await self._without_model(collection, question, turn, error, times)
+            return await self._without_model(collection, question, turn, error)
         except RerankError as error:
             return Answer(AnswerKind.FAILED, error.user_message), None
         except SearchIndexError as error:
@@ -141,19 +139,16 @@ class QuestionAnswering:
         collection: KnowledgeCollection,
         question: Question,
         turn: Turn,
-        times: StageTimes,
     ) -> tuple[Answer, Retrieval]:
         # Checked first: without an answer to write, the retrieval would be wasted.
         if self._budget is not None:
             self._budget.require()
-        written = await chain.answer(collection.name, question, turn.history, times)
+        written = await chain.answer(collection.name, question, turn.history)
         answer = written.reviewed
         return answer if turn.history.stored else _noticed(answer, _NOT_REMEMBERED), written.retrieval
 
-    async def _quote(
-        self, collection: KnowledgeCollection, question: Question, turn: Turn, times: StageTimes
-    ) -> tuple[Answer, Retrieval]:
-        retrieval = await self._retriever.retrieve(collection.name, question, times=times)
+    async def _quote(self, collection: KnowledgeCollection, question: Question, turn: Turn) -> tuple[Answer, Retrieval]:
+        retrieval = await self._retriever.retrieve(collection.name, question)
         if retrieval.status is RetrievalStatus.RERANK_FAILED:
             return Answer(AnswerKind.FAILED, retrieval.warning), retrieval
         reply = small_talk_reply(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
@@ -166,11 +161,11 @@ class QuestionAnswering:
         return answer, retrieval
 
     async def _without_model(
-        self, collection: KnowledgeCollection, question: Question, turn: Turn, error: ModelError, times: StageTimes
+        self, collection: KnowledgeCollection, question: Question, turn: Turn, error: ModelError
     ) -> tuple[Answer, Retrieval | None]:
         """Return the answer after a model failure: one sentence, and what the files themselves say, if anything."""
         try:
-            retrieval = await self._retriever.retrieve(collection.name, question, expand=False, times=times)
+            retrieval = await self._retriever.retrieve(collection.name, question, expand=False)
         except SearchIndexError:
             log.exception("searching %s failed", collection.name)
             return Answer(AnswerKind.FAILED, error.user_message), None
@@ -188,11 +183,11 @@ class QuestionAnswering:
         question: Question,
         retrieval: Retrieval | None,
         answer: Answer,
-        times: StageTimes,
+        times: tuple[StageTime, ...],
     ) -> None:
         is_written = answer.kind in (AnswerKind.WRITTEN, AnswerKind.GENERAL)
         model = self._chain.model_name if self._chain and is_written else ""
-        self.traces.keep(AnswerTrace(session_id, collection.name, question, retrieval, answer, model, times.taken))
+        self.traces.keep(AnswerTrace(session_id, collection.name, question, retrieval, answer, model, times))
 
 
 async def _in_context(question: Question, turn: Turn) -> Question:

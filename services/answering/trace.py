@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from services.answering.models import Answer
 from services.retrieval.models import Question, Retrieval
-from services.retrieval.timing import StageTime
+from services.tracing.stages import StageTime
 
 KEPT_TRACES = 64
 

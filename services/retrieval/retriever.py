@@ -34,9 +34,9 @@ from services.retrieval.models import (
 from services.retrieval.passages import join, joined_text, reference, select, spread
 from services.retrieval.query import Query, build_query
 from services.retrieval.rerank import Reranker
-from services.retrieval.timing import StageTimes
 from services.retrieval.wording import follows_up
 from services.settings import RetrievalSettings
+from services.tracing.stages import stage
 
 log = logging.getLogger(__name__)
 
@@ -94,42 +94,40 @@ class Retriever:
         *,
         strictness: Strictness = Strictness.ASKED,
         expand: bool = True,
-        times: StageTimes | None = None,
     ) -> Retrieval:
         """Return the approved passages of one collection for a question, and why the others are not approved.
 
         A short follow-up question that says too little alone is searched together with the previous question. If the
         embedding service or the vectors fail, the search continues by words alone and the warning says so. If a rerank
-        service fails, nothing is approved and the warning says so. `times` records the time of each stage. Raise
+        service fails, nothing is approved and the warning says so. Raise
         `SearchIndexError` if the index fails.
         """
-        times = times or StageTimes()
         query = build_query(question)
-        recall = await self._recall(collection, query, times)
-        found = await self._judge(collection, query, recall, strictness, times)
+        recall = await self._recall(collection, query)
+        found = await self._judge(collection, query, recall, strictness)
         if found.status is RetrievalStatus.LOW_CONFIDENCE and question.previous and follows_up(question.text):
             together = build_query(Question(f"{question.previous} {question.text}", question.quoted))
-            recall = await self._recall(collection, together, times)
-            going_on = await self._judge(collection, together, recall, strictness, times)
+            recall = await self._recall(collection, together)
+            going_on = await self._judge(collection, together, recall, strictness)
             return going_on if going_on.status is RetrievalStatus.USABLE else found
         if not expand or found.status is not RetrievalStatus.LOW_CONFIDENCE:
             return found
         if (found.metrics.max_rerank_score or 0.0) < _NEAR_MISS:
             return found
-        with times.measure("expand"):
+        with stage("expand"):
             words = await self._expansion.words(collection, query, recall.hidden)
         if not words:
             return found
         query = query.with_words(words)
-        recall = await self._recall(collection, query, times)
-        second = await self._judge(collection, query, recall, strictness, times)
+        recall = await self._recall(collection, query)
+        second = await self._judge(collection, query, recall, strictness)
         chosen = second if second.status is RetrievalStatus.USABLE else found
         return replace(chosen, expansions=tuple(words))
 
     async def search(self, collection: str, words: str, limit: int) -> tuple[Reference, ...]:
         """Return passages for a manual search, best first, whether or not the gate would approve them for an answer."""
         query = build_query(Question(words))
-        recall = await self._recall(collection, query, StageTimes())
+        recall = await self._recall(collection, query)
         weights = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
         best = [item for item in fuse(weights, recall.result, self._embedding.scale) if item.coverage > 0][:limit]
         return tuple(
@@ -157,9 +155,9 @@ class Retriever:
 
     # -- the stages ---------------------------------------------------------------------------------------------------
 
-    async def _recall(self, collection: str, query: Query, times: StageTimes, *, repeat: bool = True) -> _Recall:
+    async def _recall(self, collection: str, query: Query, *, repeat: bool = True) -> _Recall:
         (vector, warning), hidden, feedback, expected = await asyncio.gather(
-            self._embed(query.text, times),
+            self._embed(query.text),
             self._records.hidden_builds(collection),
             self._feedback.all(collection),
             self._records.visible_chunks(collection, self._embedding.fingerprint),
@@ -172,7 +170,7 @@ class Retriever:
             limit=self._settings.recall_top_k,
             hidden_builds=hidden,
         )
-        with times.measure("search"):
+        with stage("search"):
             try:
                 result = await self._index.search(request)
             except SearchIndexError as error:
@@ -196,7 +194,7 @@ class Retriever:
                 raise SearchIndexError(gap.notice)
             warning += gap.notice
         elif unseen and repeat:
-            return await self._recall(collection, query, times, repeat=False)
+            return await self._recall(collection, query, repeat=False)
         return _Recall(replace(result, hits=hits), documents, set(hidden), vector, feedback, warning)
 
     async def _gap(self, collection: str, *, lost: bool) -> IndexGap | None:
@@ -213,9 +211,7 @@ class Retriever:
             self._whole.add(collection)
         return gap
 
-    async def _judge(
-        self, collection: str, query: Query, recall: _Recall, strictness: Strictness, times: StageTimes
-    ) -> Retrieval:
+    async def _judge(self, collection: str, query: Query, recall: _Recall, strictness: Strictness) -> Retrieval:
         words = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
         fused = fuse(words, recall.result, self._embedding.scale)
         best = spread(fused, self._settings.rerank_top_k)
@@ -233,7 +229,7 @@ class Retriever:
         if not fused:
             return found
         try:
-            with times.measure("rerank"):
+            with stage("rerank"):
                 scores = await self._reranker.scores(_evidence(query, words, fused, recall), best)
         except RerankError as error:
             log.warning("reranking failed: %s", error)
@@ -280,9 +276,9 @@ class Retriever:
     def _min_similarity(self) -> float:
         return -1.0 if self._settings.min_vector_similarity is None else self._settings.min_vector_similarity
 
-    async def _embed(self, text: str, times: StageTimes) -> tuple[list[float] | None, str]:
+    async def _embed(self, text: str) -> tuple[list[float] | None, str]:
         try:
-            with times.measure("embed"):
+            with stage("embed"):
                 return await self._embedding.embeddings.aembed_query(text), ""
         except EmbeddingError as error:
             log.warning("searching by words alone: %s", error)

@@ -13,7 +13,6 @@ from services.retrieval.models import (
     Strictness,
 )
 from services.retrieval.retriever import Retriever
-from services.retrieval.timing import StageTimes
 from tests.services.proactive.messages import START
 
 
@@ -44,7 +43,6 @@ class ScriptedRetriever(Retriever):
         *,
         strictness: Strictness = Strictness.ASKED,
         expand: bool = True,
-        times: StageTimes | None = None,
     ) -> Retrieval:
         self.asked.append((collection, question, strictness, expand))
         if self.error is not None:

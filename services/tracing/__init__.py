@@ -1,0 +1,1 @@
+"""The record of every request: which stages it went through and how long each took."""
