@@ -13,7 +13,7 @@ from qq.depends import Memory, confirmations
 from qq.messages import shortened
 from qq.speaker import Speaker, asked_knowledge
 from qq.subcommands import split_subcommand
-from services.memory.service import MemoryService
+from services.memory.service import Exchange, MemoryService
 from services.roles import Action
 
 __plugin_meta__ = PluginMetadata(
@@ -81,8 +81,14 @@ async def _show(speaker: Speaker, memories: MemoryService) -> str:
     for item in exchanges:
         asker = f"{item.user_id}" if speaker.shares_memory else "你"
         lines.append(f"{asker}：{shortened(item.question, 60)}")
-        lines.append("我：（没答成）" if item.failed else f"我：{shortened(item.answer, 80)}")
+        lines.append(f"我：{_outcome(item)}")
     return "\n".join(lines)
+
+
+def _outcome(exchange: Exchange) -> str:
+    if exchange.waiting:
+        return "（还在等管理员确认）"
+    return "（没答成）" if exchange.failed else shortened(exchange.answer, 80)
 
 
 async def _compact(speaker: Speaker, memories: MemoryService) -> str:

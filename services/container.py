@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from services.answering.service import QuestionAnswering
-from services.answering.written import review
 from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget
 from services.budgets.questions import QuestionBudget
@@ -19,7 +18,9 @@ from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
 from services.llm import ChatModel, ModelMeter, open_chat_model
+from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
+from services.memory.turns import Turns
 from services.proactive.service import ProactiveService
 from services.prompts import load_prompts
 from services.rag import RagChain
@@ -85,7 +86,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)
-        memory = MemoryService(conversations, settings.memory, fast_model, prompts.summary)
+        order = SessionOrder()
+        turns = Turns(conversations, order)
+        memory = MemoryService(conversations, settings.memory, fast_model, prompts.summary, order)
         stack.push_async_callback(memory.close)
         builder = IndexBuilder(
             index=index,
@@ -100,7 +103,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             documents, index, embedding, reranker, expansion, feedback, settings.retrieval, knowledge.mend
         )
         general = settings.answer.general_knowledge
-        chain = RagChain(retriever, model, prompts, review, general_knowledge=general) if model else None
+        chain = RagChain(model, prompts, general_knowledge=general) if model else None
 
         proactive = ProactiveService(
             GroupRecords(database),
@@ -119,6 +122,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         )
         await questions.resume(usage)
 
+        await turns.restore()
         await memory.resume()
         await knowledge.resume()
         await proactive.resume()
@@ -127,7 +131,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             knowledge=knowledge,
             retriever=retriever,
             memory=memory,
-            answering=QuestionAnswering(retriever, chain, memory, model_budget),
+            answering=QuestionAnswering(retriever, chain, turns, memory, model_budget),
             questions=questions,
             proactive=proactive,
             conversations=conversations,

@@ -1,36 +1,29 @@
-"""The retrieval-augmented chain of the specification, with memory.
+"""The retrieval-augmented chain of the specification: a prompt and a model, with the history of the session.
 
 It is the only file that uses RunnableWithMessageHistory.
 
-question ─► retrieve ─► approved references ─► {context} ┐
-session history ─────────────────────► {chat_history} ├─► prompt ─► model ─► review ─► answer ─► history
-question ───────────────────────────────────► {input} ┘
+approved references ─► {context} ┐
+session history ─► {chat_history} ├─► prompt ─► model ─► draft
+question ──────────────► {input} ┘
 
-Nothing that failed the gate is in here: the chain reads only the references of a retrieval.
+Retrieval comes before and review after it. Nothing that failed the gate is in here: the chain reads only the
+references of a retrieval.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, cast
+from enum import StrEnum
 
-from langchain_core.messages import AIMessage, BaseMessage, merge_message_runs
-from langchain_core.prompt_values import PromptValue
-from langchain_core.runnables import (
-    ConfigurableFieldSpec,
-    Runnable,
-    RunnableBranch,
-    RunnableLambda,
-    RunnablePassthrough,
-)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, merge_message_runs
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from services.llm import ChatModel
 from services.memory.history import TurnHistory
 from services.prompts import FENCE_BEGIN, Prompts, new_fence
-from services.records.conversations import Source
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
-from services.retrieval.retriever import Retriever
 from services.tracing.stages import stage
 
 # What the prompt tells the model to write if it has nothing to say, and before mere conversation.
@@ -55,194 +48,132 @@ class Draft:
     instructions: str = ""
 
 
-class Reviewed(Protocol):
-    """The result of reviewing a draft: the text that is sent and remembered, and the sources of its numbers."""
+class _Basis(StrEnum):
+    """What an answer may be based on, and so the prompt that asks for it."""
 
-    @property
-    def text(self) -> str:
-        """The text."""
-        ...
-
-    @property
-    def sources(self) -> Sequence[Source]:
-        """The sources."""
-        ...
+    REFERENCES = "references"
+    GENERAL = "general"
+    CONVERSATION = "conversation"
 
 
-ReviewedDraft = TypeVar("ReviewedDraft", bound=Reviewed)
+class RagChain:
+    """Writes answers from what was retrieved."""
 
-
-@dataclass(frozen=True, slots=True)
-class Written(Generic[ReviewedDraft]):
-    """A reviewed answer and the retrieval that it is based on."""
-
-    reviewed: ReviewedDraft
-    retrieval: Retrieval
-
-
-class RagChain(Generic[ReviewedDraft]):
-    """Answers from one collection, remembering one session.
-
-    `review` turns every draft into what is sent; an exception from it ends the turn, and nothing is stored.
-    """
-
-    def __init__(
-        self,
-        retriever: Retriever,
-        model: ChatModel,
-        prompts: Prompts,
-        review: Callable[[Draft], ReviewedDraft],
-        *,
-        general_knowledge: bool = False,
-    ) -> None:
-        self._retriever = retriever
+    def __init__(self, model: ChatModel, prompts: Prompts, *, general_knowledge: bool = False) -> None:
+        self._model = model
         self._persona = prompts.persona
         self._general_knowledge = general_knowledge
-        self._model = model
-        prompt = RunnableBranch(
-            (_has_references, prompts.answer),
-            (lambda values: bool(values["general"]), prompts.general),
-            prompts.conversation,
-        )
-        self._write: Runnable[Any, Any] = (
-            RunnablePassthrough.assign(general=self._may_be_general)
-            | RunnablePassthrough.assign(prompt=RunnableLambda(self._filled) | prompt | RunnableLambda(_messages))
-            | RunnablePassthrough.assign(reply=RunnableLambda(self._reply, name="model"))
-            # A plain function runs in a thread: reviewing the longest reply takes some hundred milliseconds.
-            | RunnablePassthrough.assign(reviewed=lambda values: review(_draft(values)))
-            | RunnablePassthrough.assign(answer=_remembered)
-        )
-        chain: Runnable[Any, Any] = (
-            RunnablePassthrough.assign(retrieval=RunnableLambda(self._retrieve, name="retrieve")) | self._write
-        )
-        with warnings.catch_warnings():
-            # Deprecated, to be removed in langchain-core 2.0, which the lock excludes; the specification names it.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._chain = RunnableWithMessageHistory(
-                chain,
-                _given_history,
-                input_messages_key="input",
-                history_messages_key="chat_history",
-                output_messages_key="answer",
-                history_factory_config=[ConfigurableFieldSpec(id="history", annotation=TurnHistory)],
-            )
+        self._prompts: Mapping[_Basis, ChatPromptTemplate] = {
+            _Basis.REFERENCES: prompts.answer,
+            _Basis.GENERAL: prompts.general,
+            _Basis.CONVERSATION: prompts.conversation,
+        }
+        self._instructions = {basis: self._instructions_of(basis) for basis in _Basis}
 
     @property
     def model_name(self) -> str:
         """The name of the model that writes."""
         return self._model.name
 
-    async def answer(self, collection: str, question: Question, history: TurnHistory) -> Written[ReviewedDraft]:
-        """Return one answer; the exchange is then in `history` (see its `stored`).
+    async def write(self, question: Question, retrieval: Retrieval, history: TurnHistory | None = None) -> Draft:
+        """Return what the model writes about a question from a retrieval. Nothing is stored.
 
-        Raise `ModelError`, `SearchIndexError` or what the review raises;
-        nothing is stored then.
+        Without `history` the model is shown no earlier conversation. Raise `ModelError` if the model fails.
         """
-        values = await self._chain.ainvoke(
-            {
-                "input": question.shown,
-                "question": question,
-                "collection": collection,
-                "history": history,
-            },
-            config={"configurable": {"history": history}},
-        )
-        return Written(cast(ReviewedDraft, values["reviewed"]), cast(Retrieval, values["retrieval"]))
+        basis = self._basis(retrieval)
+        fence = new_fence()
+        references = format_references(retrieval.references, fence)
 
-    async def write(self, question: Question, retrieval: Retrieval) -> ReviewedDraft:
-        """Return one answer from an existing retrieval; no memory is read or written. Raise as `answer` does."""
-        values = await self._write.ainvoke(
+        async def prompt(messages: list[BaseMessage]) -> list[BaseMessage]:
+            *shown, asked = messages
+            return self._prompt(basis, fence, references, shown, asked.text)
+
+        chain: Runnable[list[BaseMessage], AIMessage] = RunnableLambda(prompt) | RunnableLambda(self._reply)
+        asked: list[BaseMessage] = [HumanMessage(question.shown)]
+        shown: list[BaseMessage] = []
+        if history is None:
+            reply = await chain.ainvoke(asked)
+        else:
+            reply = await _with_history(chain, history).ainvoke(asked)
+            shown = await history.aget_messages()
+        return Draft(
+            text=reply.text,
+            truncated=reply.response_metadata.get("finish_reason") == "length",
+            question=question,
+            retrieval=retrieval,
+            history=tuple(message.text for message in shown),
+            general=basis is _Basis.GENERAL,
+            instructions=self._instructions[basis],
+        )
+
+    def _basis(self, retrieval: Retrieval) -> _Basis:
+        if retrieval.references:
+            return _Basis.REFERENCES
+        # After a failed reranking it is unknown what the documents say.
+        if self._general_knowledge and retrieval.status is not RetrievalStatus.RERANK_FAILED:
+            return _Basis.GENERAL
+        return _Basis.CONVERSATION
+
+    def _prompt(
+        self, basis: _Basis, fence: str, references: str, shown: Sequence[BaseMessage], question: str
+    ) -> list[BaseMessage]:
+        # Summaries are within the fence; several services accept only one system message, at the very beginning.
+        summary = "\n".join(message.text for message in shown if message.type == "system")
+        spoken = [message for message in shown if message.type != "system"]
+        context = "\n".join(part for part in (format_summary(summary, fence), references) if part)
+        return self._filled(basis, fence, context, spoken, question)
+
+    async def _reply(self, prompt: list[BaseMessage]) -> AIMessage:
+        with stage("model"):
+            return await self._model.reply(prompt)
+
+    def _filled(
+        self, basis: _Basis, fence: str, context: str, spoken: Sequence[BaseMessage], question: str
+    ) -> list[BaseMessage]:
+        prompt = self._prompts[basis].invoke(
             {
-                "input": question.shown,
-                "question": question,
-                "retrieval": retrieval,
-                "chat_history": [],
+                "persona": self._persona,
+                "fence": fence,
+                "context": context,
+                "nothing": NOTHING_MARK,
+                "chat": CHAT_MARK,
+                "chat_history": list(spoken),
+                "input": question,
             }
         )
-        return cast(ReviewedDraft, values["reviewed"])
+        return merge_message_runs(prompt.to_messages())
 
-    async def _retrieve(self, values: dict[str, Any]) -> Retrieval:
-        return await self._retriever.retrieve(values["collection"], values["question"])
-
-    async def _reply(self, values: dict[str, Any]) -> AIMessage:
-        with stage("model"):
-            return await self._model.reply(cast(list[BaseMessage], values["prompt"]))
-
-    def _may_be_general(self, values: dict[str, Any]) -> bool:
-        # After a failed reranking it is unknown what the documents say.
-        retrieval = cast(Retrieval, values["retrieval"])
-        failed = retrieval.status is RetrievalStatus.RERANK_FAILED
-        return self._general_knowledge and not retrieval.references and not failed
-
-    def _filled(self, values: dict[str, Any]) -> dict[str, Any]:
-        fence = new_fence()
-        retrieval = cast(Retrieval, values["retrieval"])
-        shown = cast(Sequence[BaseMessage], values["chat_history"])
-        summary = "\n".join(message.text for message in shown if message.type == "system")
-        return {
-            "retrieval": retrieval,
-            "general": values["general"],
-            "persona": self._persona,
-            "fence": fence,
-            "context": format_context(summary, retrieval.references, fence),
-            "nothing": NOTHING_MARK,
-            "chat": CHAT_MARK,
-            # Summaries are within the fence; several services accept only one system message, at the very beginning.
-            "chat_history": [message for message in shown if message.type != "system"],
-            "input": values["input"],
-        }
+    def _instructions_of(self, basis: _Basis) -> str:
+        """Return the system messages of a prompt without the lines between the first and the last fence."""
+        kept: list[str] = []
+        for message in self._filled(basis, FENCE_BEGIN, "", (), ""):
+            if message.type == "system":
+                lines = message.text.split("\n")
+                fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
+                kept += lines[: fences[0]] + lines[fences[-1] + 1 :] if fences else lines
+        return "\n".join(kept)
 
 
-def _has_references(values: dict[str, Any]) -> bool:
-    return bool(cast(Retrieval, values["retrieval"]).references)
+def _with_history(
+    chain: Runnable[list[BaseMessage], AIMessage], history: TurnHistory
+) -> Runnable[list[BaseMessage], AIMessage]:
+    """Return the chain with the messages of `history` before its input."""
+    with warnings.catch_warnings():
+        # Deprecated, to be removed in langchain-core 2.0, which the lock excludes; the specification names it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return RunnableWithMessageHistory(chain, lambda: history)
 
 
-def _messages(prompt: PromptValue) -> list[BaseMessage]:
-    return merge_message_runs(prompt.to_messages())
+def format_summary(summary: str, fence: str) -> str:
+    """Return the summary of the earlier conversation as the model sees it, empty if there is none.
 
-
-def _draft(values: dict[str, Any]) -> Draft:
-    reply = cast(AIMessage, values["reply"])
-    shown = cast(Sequence[BaseMessage], values["chat_history"])
-    return Draft(
-        text=reply.text,
-        truncated=reply.response_metadata.get("finish_reason") == "length",
-        question=values["question"],
-        retrieval=values["retrieval"],
-        history=tuple(message.text for message in shown),
-        general=values["general"],
-        instructions=_instructions(values["prompt"]),
-    )
-
-
-def _instructions(prompt: Sequence[BaseMessage]) -> str:
-    """Return the system messages without the lines between the first and the last fence."""
-    kept: list[str] = []
-    for message in prompt:
-        if message.type == "system":
-            lines = message.text.split("\n")
-            fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
-            kept += lines[: fences[0]] + lines[fences[-1] + 1 :] if fences else lines
-    return "\n".join(kept)
-
-
-def _remembered(values: dict[str, Any]) -> AIMessage:
-    """Return what goes into the history: what is sent, not what the model wrote."""
-    reviewed = cast(Reviewed, values["reviewed"])
-    if history := cast(TurnHistory | None, values.get("history")):
-        history.sources = reviewed.sources
-    return AIMessage(reviewed.text)
-
-
-def _given_history(history: TurnHistory) -> TurnHistory:
-    return history
-
-
-def format_context(summary: str, references: Sequence[Reference], fence: str) -> str:
-    """Return the summary of the earlier conversation and the references, as the model sees them.
-
-    Each begins with the fence, so that no text can pose as one.
+    It begins with the fence, so that no text can pose as it.
     """
-    parts = [f"{fence} 更早对话的摘要\n{summary}"] if summary else []
-    parts += [f"{fence} 资料〔{reference.number}〕 {reference.place}\n{reference.text}" for reference in references]
-    return "\n".join(parts)
+    return f"{fence} 更早对话的摘要\n{summary}" if summary else ""
+
+
+def format_references(references: Sequence[Reference], fence: str) -> str:
+    """Return the references as the model sees them. Each begins with the fence, so that no text can pose as one."""
+    return "\n".join(
+        f"{fence} 资料〔{reference.number}〕 {reference.place}\n{reference.text}" for reference in references
+    )

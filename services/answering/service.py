@@ -1,5 +1,6 @@
 """Answer one question of one session: the part of this package that plugins use."""
 
+import asyncio
 import logging
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ from services.answering.models import Answer, AnswerKind, CitedPassage, SourceSt
 from services.answering.quoted import excerpt_answer
 from services.answering.small_talk import small_talk_reply
 from services.answering.trace import AnswerTrace, AnswerTraces
-from services.answering.written import says_nothing
+from services.answering.written import review, says_nothing
 from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
 from services.errors import (
@@ -18,7 +19,9 @@ from services.errors import (
     RerankError,
     SearchIndexError,
 )
-from services.memory.service import MemoryService, Turn
+from services.memory.history import TurnHistory
+from services.memory.service import MemoryService
+from services.memory.turns import Turn, Turns
 from services.rag import RagChain
 from services.records.conversations import Source
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
@@ -42,12 +45,14 @@ class QuestionAnswering:
     def __init__(
         self,
         retriever: Retriever,
-        chain: RagChain[Answer] | None,
+        chain: RagChain | None,
+        turns: Turns,
         memory: MemoryService,
         budget: ModelBudget | None = None,
     ) -> None:
         self._retriever = retriever
         self._chain = chain
+        self._turns = turns
         self._memory = memory
         self._budget = budget
         self.traces = AnswerTraces()
@@ -60,10 +65,17 @@ class QuestionAnswering:
 
         Always return something to send; raise only if the records themselves fail.
         """
-        async with self._memory.turn(session_id, user_id, question.shown) as turn:
+        async with self._turns.begin(session_id, user_id, question.shown) as turn:
             with recorded_stages() as stages, stage("total"), charged(Charge(chat_of(session_id), turn.id)):
                 question = await _in_context(question, turn)
-                answer, retrieval = await self._answered(collection, question, turn)
+                retrieval = None
+                try:
+                    retrieval = await self._retriever.retrieve(collection.name, question)
+                    answer = await self._answered(question, retrieval, turn.history)
+                except SearchIndexError as error:
+                    log.exception("searching %s failed", collection.name)
+                    answer = Answer(AnswerKind.FAILED, error.user_message)
+                answer = await _remembered(turn, answer)
         self._trace(session_id, collection, question, retrieval, answer, stages.times)
         return answer
 
@@ -79,7 +91,7 @@ class QuestionAnswering:
             return None
         try:
             with recorded_stages() as stages, stage("total"):
-                written = self._chain and await self._chain.write(question, retrieval)
+                written = self._chain and await asyncio.to_thread(review, await self._chain.write(question, retrieval))
         except ModelError as error:
             log.warning("no unasked answer in %s: %s", collection.name, error)
             return None
@@ -108,73 +120,25 @@ class QuestionAnswering:
 
     async def withdraw(self, session_id: str, user_id: int, question: Question) -> None:
         """Forget a question that its author recalled before it was answered."""
-        await self._memory.withdraw(session_id, user_id, question.shown)
+        await self._turns.withdraw(session_id, user_id, question.shown)
 
     def schedule_summary(self, session_id: str) -> None:
         """Schedule the summary of a long history, which can wait until the reply is sent."""
         self._memory.schedule_summary(session_id)
 
-    async def _answered(
-        self, collection: KnowledgeCollection, question: Question, turn: Turn
-    ) -> tuple[Answer, Retrieval | None]:
+    async def _answered(self, question: Question, retrieval: Retrieval, history: TurnHistory) -> Answer:
+        if self._chain is None:
+            return _quoted(question, retrieval)
         try:
-            if self._chain is None:
-                return await self._quote(collection, question, turn)
-            try:
-                return await self._write(self._chain, collection, question, turn)
-            except ModelBudgetSpent:
-                answer, retrieval = await self._quote(collection, question, turn)
-                return _noticed(answer, self._budget.notice() if self._budget else ""), retrieval
+            draft = await self._chain.write(question, retrieval, history)
+            # Reviewing the longest reply takes some hundred milliseconds.
+            return await asyncio.to_thread(review, draft)
+        except ModelBudgetSpent:
+            return _noticed(_quoted(question, retrieval), self._budget.notice() if self._budget else "")
         except ModelError as error:
-            return await self._without_model(collection, question, turn, error)
+            return _without_model(question, retrieval, error)
         except RerankError as error:
-            return Answer(AnswerKind.FAILED, error.user_message), None
-        except SearchIndexError as error:
-            log.exception("searching %s failed", collection.name)
-            return Answer(AnswerKind.FAILED, error.user_message), None
-
-    async def _write(
-        self,
-        chain: RagChain[Answer],
-        collection: KnowledgeCollection,
-        question: Question,
-        turn: Turn,
-    ) -> tuple[Answer, Retrieval]:
-        # Checked first: without an answer to write, the retrieval would be wasted.
-        if self._budget is not None:
-            self._budget.require()
-        written = await chain.answer(collection.name, question, turn.history)
-        answer = written.reviewed
-        return answer if turn.history.stored else _noticed(answer, _NOT_REMEMBERED), written.retrieval
-
-    async def _quote(self, collection: KnowledgeCollection, question: Question, turn: Turn) -> tuple[Answer, Retrieval]:
-        retrieval = await self._retriever.retrieve(collection.name, question)
-        if retrieval.status is RetrievalStatus.RERANK_FAILED:
-            return Answer(AnswerKind.FAILED, retrieval.warning), retrieval
-        reply = small_talk_reply(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
-        answer = Answer(AnswerKind.WRITTEN, reply) if reply else excerpt_answer(question, retrieval)
-        try:
-            await turn.complete(answer.text, answer.sources)
-        except (HistoryError, RecordsError):
-            log.exception("an answer of %s could not be stored", collection.name)
-            return _noticed(answer, _NOT_REMEMBERED), retrieval
-        return answer, retrieval
-
-    async def _without_model(
-        self, collection: KnowledgeCollection, question: Question, turn: Turn, error: ModelError
-    ) -> tuple[Answer, Retrieval | None]:
-        """Return the answer after a model failure: one sentence, and what the files themselves say, if anything."""
-        try:
-            retrieval = await self._retriever.retrieve(collection.name, question, expand=False)
-        except SearchIndexError:
-            log.exception("searching %s failed", collection.name)
-            return Answer(AnswerKind.FAILED, error.user_message), None
-        if not retrieval.references:
-            return Answer(AnswerKind.FAILED, error.user_message + retrieval.warning), retrieval
-        excerpt = excerpt_answer(question, retrieval)
-        turn.history.sources = excerpt.sources
-        notice = error.user_message + retrieval.warning
-        return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, notice), retrieval
+            return Answer(AnswerKind.FAILED, error.user_message)
 
     def _trace(
         self,
@@ -188,6 +152,36 @@ class QuestionAnswering:
         is_written = answer.kind in (AnswerKind.WRITTEN, AnswerKind.GENERAL)
         model = self._chain.model_name if self._chain and is_written else ""
         self.traces.keep(AnswerTrace(session_id, collection.name, question, retrieval, answer, model, times))
+
+
+def _quoted(question: Question, retrieval: Retrieval) -> Answer:
+    """Return the answer without a model."""
+    if retrieval.status is RetrievalStatus.RERANK_FAILED:
+        return Answer(AnswerKind.FAILED, retrieval.warning)
+    reply = small_talk_reply(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
+    return Answer(AnswerKind.WRITTEN, reply) if reply else excerpt_answer(question, retrieval)
+
+
+def _without_model(question: Question, retrieval: Retrieval, error: ModelError) -> Answer:
+    """Return the answer after a model failure: one sentence, and what the files themselves say, if anything."""
+    notice = error.user_message + retrieval.warning
+    if not retrieval.references:
+        return Answer(AnswerKind.FAILED, notice)
+    excerpt = excerpt_answer(question, retrieval)
+    return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, notice)
+
+
+async def _remembered(turn: Turn, answer: Answer) -> Answer:
+    """Store the exchange and return the answer, with a notice if it could not be stored. A failure is not stored."""
+    if answer.kind is AnswerKind.FAILED:
+        turn.shown_sources = answer.sources
+        return answer
+    try:
+        await turn.complete(answer.text, answer.sources)
+    except (HistoryError, RecordsError):
+        log.exception("turn %s of %s could not be stored", turn.id, turn.session_id)
+        return _noticed(answer, _NOT_REMEMBERED)
+    return answer
 
 
 async def _in_context(question: Question, turn: Turn) -> Question:

@@ -1,15 +1,15 @@
-"""The working history in LangChain's interface: one turn reads what came before and stores itself once."""
+"""The working history in LangChain's interface, as one turn reads it."""
 
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, SystemMessage, message_to_dict, messages_from_dict
+from langchain_core.messages import BaseMessage, SystemMessage, messages_from_dict
 
 from services.errors import HistoryError
 from services.prompts import new_fence
-from services.records.conversations import ConversationRecords, Source
+from services.records.conversations import ConversationRecords
 
 # How much of the history a prompt may contain, in characters; about 8,000 tokens of Chinese. Nothing is deleted to meet
 # it.
@@ -18,19 +18,16 @@ _MARK = re.compile(r"[〔【\[]\d{1,2}[〕】\]]")
 
 
 class TurnHistory(BaseChatMessageHistory):
-    """The history of one turn of one session.
+    """The history of one session as one turn sees it.
 
-    `stored` tells whether the turn has really been written, because RunnableWithMessageHistory only logs a failure to
-    store. `sources` are set before the turn ends, and are stored with it.
+    It is read once. RunnableWithMessageHistory hands over the exchange with the model; it is not stored here, because
+    `Turn.complete` stores the text that is sent, which is known only after its review.
     """
 
-    def __init__(self, records: ConversationRecords, session_id: str, turn_id: int | None) -> None:
-        """Create the history; `turn_id` is None for a turn that is not in the log and so cannot be stored."""
+    def __init__(self, records: ConversationRecords, session_id: str) -> None:
         self._records = records
         self._session_id = session_id
-        self._turn_id = turn_id
-        self.stored = False
-        self.sources: Sequence[Source] = ()
+        self._shown: list[BaseMessage] | None = None
 
     async def aget_messages(self) -> list[BaseMessage]:
         """Return what the model is shown: the summaries, and as many of the latest messages as the budget holds.
@@ -38,9 +35,11 @@ class TurnHistory(BaseChatMessageHistory):
         The summaries are one system message at the beginning. They hold people's own words: code that fills a prompt
         must show them as data, never as a system message.
         """
-        records = await self._records.history(self._session_id)
-        messages = messages_from_dict([record.message for record in records])
-        return within_budget([_without_marks(message) for message in messages])
+        if self._shown is None:
+            records = await self._records.history(self._session_id)
+            messages = messages_from_dict([record.message for record in records])
+            self._shown = within_budget([_without_marks(message) for message in messages])
+        return list(self._shown)
 
     async def last_questions(self, count: int) -> list[str]:
         """Return the earlier questions of this session, the latest first."""
@@ -48,18 +47,7 @@ class TurnHistory(BaseChatMessageHistory):
         return spoken[::-1][:count]
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store the finished turn.
-
-        Raise `HistoryError` on a second call or for a turn that is not in the log, and `RecordsError` if the database
-        fails.
-        """
-        if self.stored:
-            raise HistoryError("这一轮对话已经记过了。", f"turn {self._turn_id}")
-        if self._turn_id is None:
-            raise HistoryError("这一轮对话没能记下来。", f"no turn in the log of {self._session_id}")
-        stored = [message_to_dict(item) for item in messages]
-        await self._records.complete(self._turn_id, messages[-1].text, stored, self.sources)
-        self.stored = True
+        """Accept the exchange with the model without storing it."""
 
     @property
     def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -1,20 +1,18 @@
-"""Ordered turns, the memory of each session, and the summaries that keep it short."""
+"""The memory of each session, and the summaries that keep it short."""
 
 import asyncio
 import logging
-import weakref
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, message_to_dict
+from langchain_core.messages import SystemMessage, message_to_dict
 from langchain_core.prompts import ChatPromptTemplate
 
 from services.budgets.charge import Charge, charged
-from services.errors import HistoryError, ModelBudgetSpent, ModelError, RecordsError
+from services.errors import HistoryError, ModelBudgetSpent, ModelError
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
-from services.memory.history import TurnHistory, as_text, fenced
+from services.memory.history import as_text, fenced
+from services.memory.order import SessionOrder
 from services.records.conversations import ConversationRecords, Source
 from services.records.tables import HistoryRecord, TurnState
 from services.session import chat_of
@@ -50,25 +48,8 @@ class Exchange:
     user_id: int
     question: str
     answer: str
-    failed: bool
-
-
-@dataclass(slots=True)
-class Turn:
-    """A question being answered.
-
-    It ends through `complete`, through RunnableWithMessageHistory on `history`, or as failed. `id` is its number in the
-    log.
-    """
-
-    id: int | None
-    question: str
-    history: TurnHistory
-
-    async def complete(self, answer: str, sources: Sequence[Source] = ()) -> None:
-        """Store the exchange."""
-        self.history.sources = sources
-        await self.history.aadd_messages([HumanMessage(self.question), AIMessage(answer)])
+    failed: bool = False
+    waiting: bool = False
 
 
 class MemoryService:
@@ -80,18 +61,17 @@ class MemoryService:
         settings: MemorySettings,
         model: ChatModel | None,
         prompt: ChatPromptTemplate,
+        order: SessionOrder,
     ) -> None:
         self._records = records
         self._settings = settings
         self._model = model
         self._prompt = prompt
-        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+        self._order = order
         self._summarising: dict[str, asyncio.Task[None]] = {}
 
     async def resume(self) -> None:
-        """Mark turns that a killed process left open, and start the summaries that it did not get to."""
-        if interrupted := await self._records.fail_interrupted():
-            log.warning("%s questions were interrupted by the last stop", interrupted)
+        """Start the summaries that a stopped process did not get to."""
         for session_id in await self._records.longer_than(self._settings.max_history_messages):
             self._summarise_soon(session_id)
 
@@ -101,42 +81,6 @@ class MemoryService:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-    @asynccontextmanager
-    async def turn(self, session_id: str, user_id: int, question: str) -> AsyncGenerator[Turn]:
-        """Run one turn alone in its session; further turns wait in the order of arrival.
-
-        The question is in the log before the block runs. If the block raises or stores nothing, the turn is marked as
-        failed and the working history is unchanged. If the log cannot be written, the block runs all the same and the
-        turn cannot be stored. Summarising begins when the caller requests it, see `schedule_summary`.
-        """
-        lock = self._locks.setdefault(session_id, asyncio.Lock())
-        async with lock:
-            turn_id = await self._begin(session_id, user_id, question)
-            turn = Turn(turn_id, question, TurnHistory(self._records, session_id, turn_id))
-            try:
-                yield turn
-            finally:
-                if turn_id is not None and not turn.history.stored:
-                    await asyncio.shield(self._fail(turn_id, turn.history.sources))
-
-    async def withdraw(self, session_id: str, user_id: int, question: str) -> None:
-        """Forget the text of a question that its author recalled before it was answered."""
-        await self._records.withdraw(session_id, user_id, question)
-
-    async def _begin(self, session_id: str, user_id: int, question: str) -> int | None:
-        try:
-            return await self._records.begin(session_id, user_id, question)
-        except RecordsError:
-            log.exception("a question of %s could not be written down", session_id)
-            return None
-
-    async def _fail(self, turn_id: int, sources: Sequence[Source]) -> None:
-        try:
-            await self._records.fail(turn_id, sources)
-        except RecordsError:
-            # It stays open in the log, and the next start marks it as failed.
-            log.exception("turn %s could not be marked as failed", turn_id)
 
     def schedule_summary(self, session_id: str) -> None:
         """Summarise in the background if the history has grown too long. Call this after the reply was sent."""
@@ -157,7 +101,16 @@ class MemoryService:
     async def recent(self, session_id: str) -> list[Exchange]:
         """Return the light history of the specification: the last messages as spoken, without summaries."""
         turns = await self._records.recent(session_id, max(1, self._settings.recent_shown // 2))
-        return [Exchange(turn.user_id, turn.question, turn.answer, turn.state == TurnState.FAILED) for turn in turns]
+        return [
+            Exchange(
+                turn.user_id,
+                turn.question,
+                turn.answer,
+                failed=turn.state == TurnState.FAILED,
+                waiting=turn.state == TurnState.WAITING,
+            )
+            for turn in turns
+        ]
 
     async def sources(self, session_id: str) -> list[Source]:
         """Return the sources of the last reply that had any, unless the conversation was cleared since."""
@@ -172,8 +125,7 @@ class MemoryService:
 
     async def clear(self, session_id: str) -> int:
         """Forget the conversation so far, and return the number of messages removed from the working history."""
-        lock = self._locks.setdefault(session_id, asyncio.Lock())
-        async with lock:
+        async with self._order.place(session_id):
             return await self._records.forget(session_id)
 
     async def compact(self, session_id: str) -> int:

@@ -61,7 +61,10 @@ class ConversationRecords:
     async def complete(
         self, turn_id: int, answer: str, messages: Sequence[Mapping[str, Any]], sources: Sequence[Source] = ()
     ) -> None:
-        """Write down the answer and append the turn's messages to the working history, in one transaction."""
+        """Write down the answer and append the turn's messages to the working history, in one transaction.
+
+        The history of a session that was cleared after the question was asked stays empty.
+        """
         async with self._database.writing() as session:
             ended = await session.execute(
                 update(TurnRecord)
@@ -70,6 +73,8 @@ class ConversationRecords:
                 .returning(TurnRecord.session_id)
             )
             session_id = ended.scalar_one()
+            if turn_id <= (await session.scalar(select(_forgotten(session_id))) or 0):
+                return
             last = select(func.max(HistoryRecord.position)).where(HistoryRecord.session_id == session_id)
             for message in messages:
                 await session.execute(
@@ -79,6 +84,50 @@ class ConversationRecords:
                         message=dict(message),
                     )
                 )
+
+    async def wait(self, turn_id: int, workflow: str, checkpoint_id: str) -> None:
+        """Mark a turn as waiting for a person, at a checkpoint of a workflow."""
+        async with self._database.writing() as session:
+            await session.execute(
+                update(TurnRecord)
+                .where(TurnRecord.id == turn_id)
+                .values(state=TurnState.WAITING, workflow=workflow, checkpoint_id=checkpoint_id)
+            )
+
+    async def turn(self, turn_id: int) -> TurnRecord | None:
+        """Return a turn of the log."""
+        async with self._database.reading() as session:
+            return await session.get(TurnRecord, turn_id)
+
+    async def claim(self, turn_id: int) -> TurnRecord | None:
+        """Take a waiting turn in order to continue it. Return None if it does not wait, also for the second caller."""
+        async with self._database.writing() as session:
+            found = await session.scalars(
+                update(TurnRecord)
+                .where(TurnRecord.id == turn_id, TurnRecord.state == TurnState.WAITING)
+                .values(state=TurnState.PENDING)
+                .returning(TurnRecord)
+            )
+            return found.one_or_none()
+
+    async def wait_again(self, turn_id: int) -> None:
+        """Let a claimed turn wait again at its last checkpoint."""
+        async with self._database.writing() as session:
+            await session.execute(
+                update(TurnRecord)
+                .where(TurnRecord.id == turn_id, TurnRecord.state == TurnState.PENDING)
+                .values(state=TurnState.WAITING)
+            )
+
+    async def waiting(self, session_id: str) -> list[TurnRecord]:
+        """Return the waiting turns of a session, oldest first."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(TurnRecord)
+                .where(TurnRecord.session_id == session_id, TurnRecord.state == TurnState.WAITING)
+                .order_by(TurnRecord.id)
+            )
+            return list(found)
 
     async def fail(self, turn_id: int, sources: Sequence[Source] = ()) -> None:
         """Mark a question as failed in the log; it never was in the working history.
@@ -103,16 +152,23 @@ class ConversationRecords:
                 .values(question="", state=TurnState.FAILED, ended_at=now())
             )
 
-    async def fail_interrupted(self) -> int:
-        """Mark the turns that a killed process left open as failed, and return their number."""
+    async def end_interrupted(self) -> int:
+        """Mark the turns that a killed process left open as failed, and return their number.
+
+        Those that had waited for a person before wait again instead.
+        """
+        is_open = TurnRecord.state == TurnState.PENDING
         async with self._database.writing() as session:
-            open_turns = (
-                await session.scalars(select(TurnRecord.id).where(TurnRecord.state == TurnState.PENDING))
-            ).all()
             await session.execute(
-                update(TurnRecord).where(TurnRecord.id.in_(open_turns)).values(state=TurnState.FAILED, ended_at=now())
+                update(TurnRecord).where(is_open, TurnRecord.checkpoint_id.is_not(None)).values(state=TurnState.WAITING)
             )
-            return len(open_turns)
+            ended = await session.scalars(
+                update(TurnRecord)
+                .where(is_open)
+                .values(state=TurnState.FAILED, ended_at=now())
+                .returning(TurnRecord.id)
+            )
+            return len(ended.all())
 
     async def history(self, session_id: str) -> list[HistoryRecord]:
         """Return the working history, oldest first."""

@@ -129,9 +129,10 @@ class ConversationRecord(Base):
 
 
 class TurnState(StrEnum):
-    """The state of a question."""
+    """The state of a question. A WAITING turn waits for a person's decision."""
 
     PENDING = "pending"
+    WAITING = "waiting"
     ANSWERED = "answered"
     FAILED = "failed"
 
@@ -140,6 +141,7 @@ class TurnRecord(Base):
     """The append-only log: a question, who asked it, and what was answered. The texts are never edited.
 
     `sources` tells which passages the numbers in the answer name, but not their text; None if the answer cites nothing.
+    `checkpoint_id` names the state of `workflow` at which the turn last waited for a person; None if it never did.
     """
 
     __tablename__ = "turns"
@@ -154,6 +156,8 @@ class TurnRecord(Base):
     asked_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     sources: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
+    workflow: Mapped[str | None] = mapped_column(String(32))
+    checkpoint_id: Mapped[str | None] = mapped_column(String(64))
 
 
 class ModelCallRecord(Base):

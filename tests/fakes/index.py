@@ -23,11 +23,13 @@ class MemoryIndex:
     """An implementation of `SearchIndex`.
 
     Every call raises `SearchIndexError` while `fail` is set. `fail_vectors` affects only searches by vector.
+    `search_count` counts the searches.
     """
 
     def __init__(self) -> None:
         self.fail = False
         self.fail_vectors = False
+        self.search_count = 0
         self._closed = False
         self._words: dict[str, dict[str, IndexedChunk]] = {}
         self._vectors: dict[tuple[str, str], dict[str, tuple[str, tuple[float, ...]]]] = {}
@@ -52,6 +54,7 @@ class MemoryIndex:
     async def search(self, request: SearchRequest) -> SearchResult:
         """Score every chunk in both channels and keep the best `limit` of each."""
         self._check()
+        self.search_count += 1
         if self.fail_vectors and request.vector is not None:
             raise SearchIndexError("资料索引出错了，请稍后再试。", "the vectors are broken")
         chunks = self._words.get(request.collection, {})

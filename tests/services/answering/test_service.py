@@ -10,10 +10,12 @@ from sqlalchemy import text
 
 from services.answering.models import AnswerKind, CitedPassage, SourceStatus
 from services.answering.service import QuestionAnswering
-from services.answering.written import GENERAL_LABEL, UNCITED, review
+from services.answering.written import GENERAL_LABEL, UNCITED
 from services.database import Database, open_database, sqlite_url
 from services.errors import SearchIndexError
+from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
+from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import NOTHING_MARK, RagChain
 from services.records.conversations import ConversationRecords
@@ -53,10 +55,11 @@ class World:
         """Return the service as the container builds it."""
         model = chat_model(self.model) if with_model else None
         prompts = load_prompts()
-        memory = MemoryService(self.conversations, MemorySettings.model_validate({}), model, prompts.summary)
+        order = SessionOrder()
+        memory = MemoryService(self.conversations, MemorySettings.model_validate({}), model, prompts.summary, order)
         retriever = self.retriever
-        chain = RagChain(retriever, model, prompts, review, general_knowledge=general) if model else None
-        return QuestionAnswering(retriever, chain, memory)
+        chain = RagChain(model, prompts, general_knowledge=general) if model else None
+        return QuestionAnswering(retriever, chain, Turns(self.conversations, order), memory)
 
     async def stored(self) -> list[str]:
         """Return the working history."""
@@ -143,6 +146,19 @@ async def test_a_failing_model_without_a_passage_gives_the_sentence(world: World
     assert await world.stored() == []
 
 
+async def test_a_failing_model_does_not_search_again(world: World) -> None:
+    world.model.reply = RuntimeError("down")
+    await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+    assert world.library.index.search_count == 1
+
+
+async def test_what_the_review_refuses_is_not_remembered(world: World) -> None:
+    world.model.reply = load_prompts().persona
+    answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+    assert (answer.kind, answer.notice) == (AnswerKind.FAILED, "模型的回答不能用，请换个问法。")
+    assert await world.stored() == []
+
+
 @pytest.mark.parametrize("with_model", [True, False])
 async def test_a_failing_index_gives_a_sentence(world: World, with_model: bool) -> None:
     world.library.index.fail = True
@@ -218,9 +234,7 @@ async def test_what_was_not_whole_is_said(world: World) -> None:
 
 async def test_a_turn_that_cannot_be_stored_is_answered_and_said(world: World) -> None:
     async with world.database.writing() as session:
-        await session.execute(
-            text("CREATE TRIGGER broken BEFORE INSERT ON history BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END")
-        )
+        await session.execute(text("CREATE TRIGGER broken BEFORE INSERT ON history BEGIN DELETE FROM gone; END"))
     answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
     assert (answer.kind, answer.text) == (AnswerKind.WRITTEN, "三百五十元〔1〕。")
     assert answer.notice == "（这一轮对话没能记下来，后面可能接不上。）"

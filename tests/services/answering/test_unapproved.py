@@ -20,11 +20,12 @@ from langchain_core.messages import BaseMessage
 
 from services.answering.models import Answer
 from services.answering.service import QuestionAnswering
-from services.answering.written import review
 from services.database import open_database, sqlite_url
 from services.errors import SearchIndexError
 from services.index.models import Hit, IndexedChunk, SearchRequest, SearchResult, Vector
+from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
+from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
@@ -195,9 +196,10 @@ async def answers(world: World, case: Case, model: ScriptedChatModel, session_id
     retriever = world.library.retriever_with(reranker=reranker, settings=rules)
     prompts = load_prompts()
     chat = None if case.model == "none" else chat_model(model)
-    memory = MemoryService(world.conversations, MemorySettings.model_validate({}), chat, prompts.summary)
-    chain = RagChain(retriever, chat, prompts, review, general_knowledge=case.general) if chat else None
-    answering = QuestionAnswering(retriever, chain, memory)
+    order = SessionOrder()
+    memory = MemoryService(world.conversations, MemorySettings.model_validate({}), chat, prompts.summary, order)
+    chain = RagChain(chat, prompts, general_knowledge=case.general) if chat else None
+    answering = QuestionAnswering(retriever, chain, Turns(world.conversations, order), memory)
     if case.strictness is Strictness.ASKED:
         return [await answering.ask(session_id, 2, GROUP, QUESTION) for _ in range(2)]
     try:

@@ -15,14 +15,15 @@ from sqlalchemy import select, text
 
 from services.answering.models import AnswerKind
 from services.answering.service import QuestionAnswering
-from services.answering.written import review
 from services.budgets.charge import Charge, charged
 from services.budgets.day import today
 from services.budgets.model import CALLS_AT_ONCE, ModelBudget, estimated_tokens
 from services.database import Database, open_database, sqlite_url
 from services.errors import ModelBudgetSpent, ModelError, ModelTimeout
 from services.llm import ChatModel, open_chat_model
+from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
+from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
@@ -238,9 +239,12 @@ async def _answering(world: World, model: ScriptedChatModel) -> tuple[QuestionAn
     chat = ChatModel(model, "scripted", deadline_s=10, structured_method="json_mode", meter=budget)
     prompts, retriever = load_prompts(), library.retriever
     settings = MemorySettings.model_validate({"max_history_messages": 4, "summary_chunk_size": 2})
-    memory = MemoryService(ConversationRecords(world.database), settings, chat, prompts.summary)
-    chain = RagChain(retriever, chat, prompts, review)
-    return QuestionAnswering(retriever, chain, memory, budget), memory
+    order = SessionOrder()
+    memory = MemoryService(ConversationRecords(world.database), settings, chat, prompts.summary, order)
+    chain = RagChain(chat, prompts)
+    return QuestionAnswering(
+        retriever, chain, Turns(ConversationRecords(world.database), order), memory, budget
+    ), memory
 
 
 async def test_without_budget_the_bot_quotes_and_says_so_once_a_day(world: World) -> None:

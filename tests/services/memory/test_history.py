@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, message_to_dict
 
 from services.database import open_database, sqlite_url
 from services.errors import HistoryError
@@ -64,24 +64,27 @@ def test_a_conversation_within_the_budget_is_shown_whole() -> None:
     assert within_budget(spoken) == spoken
 
 
-async def test_a_turn_reads_what_was_before_and_stores_itself_once(records: ConversationRecords) -> None:
-    first = TurnHistory(records, SESSION, await records.begin(SESSION, 2, "一"))
+async def test_a_turn_reads_what_was_before(records: ConversationRecords) -> None:
+    first = TurnHistory(records, SESSION)
     assert await first.aget_messages() == []
-    assert not first.stored
-    await first.aadd_messages([HumanMessage("一"), AIMessage("答一〔1〕，见【2】和[3]")])
-    assert first.stored
-    with pytest.raises(HistoryError):
-        await first.aadd_messages([HumanMessage("一"), AIMessage("又答")])
-    second = TurnHistory(records, SESSION, await records.begin(SESSION, 2, "二"))
-    shown = await second.aget_messages()
+    turn_id = await records.begin(SESSION, 2, "一")
+    exchange = [message_to_dict(item) for item in (HumanMessage("一"), AIMessage("答一〔1〕，见【2】和[3]"))]
+    await records.complete(turn_id, "答一〔1〕，见【2】和[3]", exchange)
+    assert await first.aget_messages() == [], "a history is read once"
+    shown = await TurnHistory(records, SESSION).aget_messages()
     # The numbers of an earlier answer would now name other passages.
     assert [(message.type, message.text) for message in shown] == [("human", "一"), ("ai", "答一，见和")]
-    (turn, _) = await records.recent(SESSION, 5)
+    (turn,) = await records.recent(SESSION, 5)
     assert turn.answer == "答一〔1〕，见【2】和[3]"
 
 
+async def test_the_exchange_with_the_model_is_not_stored(records: ConversationRecords) -> None:
+    await TurnHistory(records, SESSION).aadd_messages([HumanMessage("一"), AIMessage("未经检查")])
+    assert await records.history(SESSION) == []
+
+
 async def test_the_synchronous_interface_is_refused(records: ConversationRecords) -> None:
-    history = TurnHistory(records, SESSION, 1)
+    history = TurnHistory(records, SESSION)
     with pytest.raises(HistoryError):
         _ = history.messages
     with pytest.raises(HistoryError):

@@ -16,7 +16,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from services.database import open_database, sqlite_url
 from services.errors import HistoryError, ModelError
 from services.memory.history import as_text, fenced
+from services.memory.order import SessionOrder
 from services.memory.service import Exchange, MemoryService, MemoryStatus
+from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.records.conversations import ConversationRecords, Source
 from services.settings import MemorySettings
@@ -36,12 +38,18 @@ class World:
     records: ConversationRecords
     model: ScriptedChatModel
     opened: list[MemoryService] = field(default_factory=list[MemoryService])
+    order: SessionOrder = field(default_factory=SessionOrder)
+
+    @property
+    def turns(self) -> Turns:
+        """The turns of the same sessions."""
+        return Turns(self.records, self.order)
 
     def memory(self, *, with_model: bool = True, **changed: Any) -> MemoryService:
         """Return a memory service like that of a fresh start of the bot."""
         model = chat_model(self.model) if with_model else None
         settings = MemorySettings(**SETTINGS | changed)
-        self.opened.append(MemoryService(self.records, settings, model, load_prompts().summary))
+        self.opened.append(MemoryService(self.records, settings, model, load_prompts().summary, self.order))
         return self.opened[-1]
 
     async def texts(self, session_id: str = SESSION) -> list[str]:
@@ -59,10 +67,10 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     await database.close()
 
 
-async def say(memory: MemoryService, *questions: str, session_id: str = SESSION) -> None:
+async def say(world: World, *questions: str, session_id: str = SESSION) -> None:
     """Store exchanges whose answers are the questions with 答 before them."""
     for question in questions:
-        async with memory.turn(session_id, 2, question) as turn:
+        async with world.turns.begin(session_id, 2, question) as turn:
             await turn.complete(f"答{question}")
 
 
@@ -83,7 +91,7 @@ async def settled(world: World, memory: MemoryService, session_id: str = SESSION
 
 async def test_a_turn_is_remembered(world: World) -> None:
     memory = world.memory()
-    await say(memory, "甲", "乙")
+    await say(world, "甲", "乙")
     assert await world.texts() == ["甲", "答甲", "乙", "答乙"]
     assert await world.texts(OTHER) == []
     assert await memory.status(SESSION) == MemoryStatus(2, 0, 4, limit=6, chunk=4, summaries=True)
@@ -93,11 +101,11 @@ async def test_a_turn_is_remembered(world: World) -> None:
 
 async def test_a_failed_turn_is_in_the_log_and_not_in_the_history(world: World) -> None:
     memory = world.memory()
-    await say(memory, "甲")
+    await say(world, "甲")
     with pytest.raises(RuntimeError):
-        async with memory.turn(SESSION, 2, "乙"):
+        async with world.turns.begin(SESSION, 2, "乙"):
             raise RuntimeError
-    async with memory.turn(SESSION, 2, "丙"):
+    async with world.turns.begin(SESSION, 2, "丙"):
         pass
     assert await world.texts() == ["甲", "答甲"]
     assert [(exchange.question, exchange.failed) for exchange in await memory.recent(SESSION)] == [
@@ -106,7 +114,7 @@ async def test_a_failed_turn_is_in_the_log_and_not_in_the_history(world: World) 
         ("丙", True),
     ]
     assert (await memory.status(SESSION)).failed == 2
-    await say(memory, "丁")
+    await say(world, "丁")
     assert await world.texts() == ["甲", "答甲", "丁", "答丁"]
 
 
@@ -115,7 +123,7 @@ async def test_a_cancelled_turn_is_failed_and_lets_the_next_one_in(world: World)
     inside = asyncio.Event()
 
     async def hang() -> None:
-        async with memory.turn(SESSION, 2, "甲"):
+        async with world.turns.begin(SESSION, 2, "甲"):
             inside.set()
             await asyncio.Event().wait()
 
@@ -125,7 +133,7 @@ async def test_a_cancelled_turn_is_failed_and_lets_the_next_one_in(world: World)
     with pytest.raises(asyncio.CancelledError):
         await task
     async with asyncio.timeout(5):
-        await say(memory, "乙")
+        await say(world, "乙")
     assert [exchange.failed for exchange in await memory.recent(SESSION)] == [True, False]
 
 
@@ -135,11 +143,10 @@ async def test_turns_of_a_session_never_interleave(turns: list[tuple[str, int, b
     with tempfile.TemporaryDirectory() as directory:
         database = await open_database(sqlite_url(Path(directory) / "app.sqlite3"))
         world = World(ConversationRecords(database), ScriptedChatModel())
-        memory = world.memory(with_model=False)
         inside: set[str] = set()
 
         async def take(number: int, session_id: str, pauses: int, completes: bool) -> None:
-            async with memory.turn(session_id, 2, f"问{number}") as turn:
+            async with world.turns.begin(session_id, 2, f"问{number}") as turn:
                 assert session_id not in inside
                 inside.add(session_id)
                 for _ in range(pauses):
@@ -159,18 +166,17 @@ async def test_turns_of_a_session_never_interleave(turns: list[tuple[str, int, b
 
 
 async def test_sessions_do_not_wait_for_each_other(world: World) -> None:
-    memory = world.memory()
-    async with memory.turn(SESSION, 2, "甲"), asyncio.timeout(5):
-        await say(memory, "乙", session_id=OTHER)
+    async with world.turns.begin(SESSION, 2, "甲"), asyncio.timeout(5):
+        await say(world, "乙", session_id=OTHER)
     assert await world.texts(OTHER) == ["乙", "答乙"]
 
 
 async def test_the_first_messages_are_summarised_once_there_are_too_many(world: World) -> None:
     memory = world.memory()
-    await say(memory, "甲", "乙", "丙")
+    await say(world, "甲", "乙", "丙")
     assert len(await settled(world, memory)) == 6
     assert world.model.prompts == []
-    await say(memory, "丁")
+    await say(world, "丁")
     assert await settled(world, memory) == ["摘要", "丙", "答丙", "丁", "答丁"]
     ((prompt,),) = world.model.prompts
     *_, begin, said, end = re.split(r"(====资料边界 [0-9a-f]{16}====)", prompt.text.rstrip())[:-1]
@@ -184,16 +190,16 @@ async def test_the_first_messages_are_summarised_once_there_are_too_many(world: 
 async def test_an_earlier_summary_is_summarised_along(world: World) -> None:
     memory = world.memory()
     world.model.script = ["一号摘要", "二号摘要"]
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     await settled(world, memory)
-    await say(memory, "戊")
+    await say(world, "戊")
     assert await settled(world, memory) == ["二号摘要", "答丁", "戊", "答戊"]
     assert "此前摘要：一号摘要\n用户：丙\n助手：答丙\n用户：丁" in world.model.prompts[1][0].text
 
 
 async def test_a_summary_keeps_hard_facts_that_the_model_lost(world: World) -> None:
     memory = world.memory()
-    await say(memory, "预算 3500 元，发到 a@b.cn", "乙", "丙", "丁")
+    await say(world, "预算 3500 元，发到 a@b.cn", "乙", "丙", "丁")
     (first, *_) = await settled(world, memory)
     assert first.startswith("摘要\n原文要点：\n")
     assert "预算 3500 元" in first
@@ -202,13 +208,13 @@ async def test_a_summary_keeps_hard_facts_that_the_model_lost(world: World) -> N
 
 async def test_every_so_many_messages(world: World) -> None:
     memory = world.memory(max_history_messages=50, summary_every_messages=6)
-    await say(memory, "甲", "乙")
+    await say(world, "甲", "乙")
     assert len(await settled(world, memory)) == 4
-    await say(memory, "丙")
+    await say(world, "丙")
     assert await settled(world, memory) == ["摘要", "丙", "答丙"]
-    await say(memory, "丁", "戊")
+    await say(world, "丁", "戊")
     assert len(await settled(world, memory)) == 7
-    await say(memory, "己")
+    await say(world, "己")
     assert await settled(world, memory) == ["摘要", "答丁", "戊", "答戊", "己", "答己"]
 
 
@@ -216,7 +222,7 @@ async def test_every_so_many_messages(world: World) -> None:
 async def test_a_model_that_fails_leaves_the_history(world: World, reply: Any) -> None:
     memory = world.memory()
     world.model.script = [reply]
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     before = await world.texts()
     assert await settled(world, memory) == before
     assert len(world.model.prompts) == 1
@@ -237,12 +243,12 @@ async def test_a_summary_of_what_was_cleared_meanwhile_is_thrown_away(world: Wor
         return "旧的摘要"
 
     world.model.reply = slow
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     memory.schedule_summary(SESSION)
     await until(lambda: len(world.model.prompts) == 1)
     assert await memory.clear(SESSION) == 8
     # There are as many new messages as were cleared: their rows must not be mistaken for the old ones.
-    await say(memory, "戊", "己", "庚")
+    await say(world, "戊", "己", "庚")
     release.set()
     assert await settled(world, memory) == ["戊", "答戊", "己", "答己", "庚", "答庚"]
     assert await memory.summary(SESSION) == ""
@@ -257,12 +263,12 @@ async def test_messages_that_come_while_summarising_are_kept(world: World) -> No
         return "摘要"
 
     world.model.reply = slow
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     memory.schedule_summary(SESSION)
     await until(lambda: len(world.model.prompts) == 1)
     # A summary in progress delays nobody, and is not started twice.
     async with asyncio.timeout(5):
-        await say(memory, "戊")
+        await say(world, "戊")
     memory.schedule_summary(SESSION)
     release.set()
     history = await settled(world, memory)
@@ -271,7 +277,7 @@ async def test_messages_that_come_while_summarising_are_kept(world: World) -> No
 
 async def test_two_processes_of_summarising_replace_once(world: World) -> None:
     memory, another = world.memory(), world.memory()
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     # Both read the same messages; the second one finds them gone and does nothing.
     done = await asyncio.gather(memory.compact(SESSION), another.compact(SESSION))
     assert sorted(done) == [0, 6]
@@ -280,15 +286,15 @@ async def test_two_processes_of_summarising_replace_once(world: World) -> None:
 
 async def test_clear_forgets_and_keeps_the_log_out_of_sight(world: World) -> None:
     memory = world.memory()
-    await say(memory, "甲")
-    await say(memory, "他", session_id=OTHER)
+    await say(world, "甲")
+    await say(world, "他", session_id=OTHER)
     assert await memory.clear(SESSION) == 2
     assert await memory.clear(SESSION) == 0
     assert await world.texts() == []
     assert await memory.recent(SESSION) == []
     assert await memory.status(SESSION) == MemoryStatus(0, 0, 0, limit=6, chunk=4, summaries=True)
     assert await world.texts(OTHER) == ["他", "答他"]
-    await say(memory, "乙")
+    await say(world, "乙")
     assert [exchange.question for exchange in await memory.recent(SESSION)] == ["乙"]
 
 
@@ -296,12 +302,12 @@ async def test_clear_forgets_and_keeps_the_log_out_of_sight(world: World) -> Non
 async def test_a_turn_keeps_what_it_cited_until_it_is_forgotten(world: World, stored: bool) -> None:
     memory = world.memory()
     cited = [Source(1, "制度.pdf 第3页", 4, "b1", 2, 3)]
-    async with memory.turn(SESSION, 2, "甲") as turn:
+    async with world.turns.begin(SESSION, 2, "甲") as turn:
         if stored:
             await turn.complete("答甲〔1〕", cited)
         else:
-            turn.history.sources = cited
-    await say(memory, "乙")
+            turn.shown_sources = cited
+    await say(world, "乙")
     assert await world.memory().sources(SESSION) == cited
     assert await memory.sources(OTHER) == []
     await memory.clear(SESSION)
@@ -310,7 +316,7 @@ async def test_a_turn_keeps_what_it_cited_until_it_is_forgotten(world: World, st
 
 async def test_clear_waits_for_the_turn_under_way(world: World) -> None:
     memory = world.memory()
-    async with memory.turn(SESSION, 2, "甲") as turn:
+    async with world.turns.begin(SESSION, 2, "甲") as turn:
         clearing = asyncio.create_task(memory.clear(SESSION))
         await asyncio.sleep(0.02)
         assert not clearing.done()
@@ -321,9 +327,9 @@ async def test_clear_waits_for_the_turn_under_way(world: World) -> None:
 
 async def test_compact_leaves_the_last_exchange(world: World) -> None:
     memory = world.memory()
-    await say(memory, "甲")
+    await say(world, "甲")
     assert await memory.compact(SESSION) == 0
-    await say(memory, "乙", "丙")
+    await say(world, "乙", "丙")
     assert await memory.compact(SESSION) == 4
     assert await world.texts() == ["摘要", "丙", "答丙"]
     assert await memory.compact(SESSION) == 0
@@ -331,7 +337,7 @@ async def test_compact_leaves_the_last_exchange(world: World) -> None:
 
 async def test_without_a_model_nothing_is_summarised(world: World) -> None:
     memory = world.memory(with_model=False)
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     assert len(await settled(world, memory)) == 8
     assert not (await memory.status(SESSION)).summaries
     with pytest.raises(HistoryError, match="没有配置模型"):
@@ -339,11 +345,11 @@ async def test_without_a_model_nothing_is_summarised(world: World) -> None:
 
 
 async def test_a_start_marks_open_turns_and_takes_up_summaries(world: World) -> None:
-    memory = world.memory()
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     await world.records.begin(SESSION, 2, "被打断")
-    await say(memory, "一", session_id=OTHER)
+    await say(world, "一", session_id=OTHER)
     again = world.memory()
+    await world.turns.restore()
     await again.resume()
     await until(lambda: len(world.model.prompts) == 1)
     assert (await settled(world, again))[0] == "摘要"
@@ -354,7 +360,7 @@ async def test_a_start_marks_open_turns_and_takes_up_summaries(world: World) -> 
 async def test_closing_stops_summaries(world: World) -> None:
     memory = world.memory()
     world.model.reply = lambda _: asyncio.Event().wait()  # pyright: ignore[reportUnknownLambdaType]
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     memory.schedule_summary(SESSION)
     await until(lambda: len(world.model.prompts) == 1)
     async with asyncio.timeout(5):
@@ -365,7 +371,7 @@ async def test_closing_stops_summaries(world: World) -> None:
 @pytest.mark.parametrize(("shown", "exchanges"), [(1, 1), (2, 1), (4, 2), (50, 4)])
 async def test_recent_shows_as_many_messages_as_set(world: World, shown: int, exchanges: int) -> None:
     memory = world.memory(recent_shown=shown)
-    await say(memory, "甲", "乙", "丙", "丁")
+    await say(world, "甲", "乙", "丙", "丁")
     questions = [exchange.question for exchange in await memory.recent(SESSION)]
     assert questions == ["甲", "乙", "丙", "丁"][-exchanges:]
 
@@ -394,7 +400,7 @@ def test_no_text_writes_a_line_of_somebody_else(said: list[tuple[str, str]]) -> 
 async def test_a_summary_holds_no_link_that_nobody_wrote(world: World) -> None:
     world.model.reply = "用户要看 https://a.example.cn/x ，另见 https://evil.com/y"
     memory = world.memory()
-    await say(memory, "看 https://a.example.cn/x", "乙", "丙", "丁")
+    await say(world, "看 https://a.example.cn/x", "乙", "丙", "丁")
     summary, *_ = await settled(world, memory)
     assert "https://a.example.cn/x" in summary
     assert "evil" not in summary

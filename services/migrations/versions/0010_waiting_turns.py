@@ -1,0 +1,13 @@
+"""Let a turn wait for a person."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    """Add the columns. No earlier turn has waited."""
+    op.add_column("turns", sa.Column("workflow", sa.String(32)))
+    op.add_column("turns", sa.Column("checkpoint_id", sa.String(64)))
