@@ -26,7 +26,7 @@ class Piece:
     boundary: Boundary
 
 
-_FENCE = re.compile(r"(`{3,}(?!.*`)|~{3,})")
+_FENCE = re.compile(r"(`{3,}+(?!.*`)|~{3,})")
 _MOST_INDENT = 24
 _SPACE = re.compile(r"\s+")
 

@@ -13,6 +13,7 @@ from services.answering.plain_text import plain_text
 from services.answering.small_talk import small_talk_reply
 from services.answering.written import review
 from services.errors import ServiceError
+from services.knowledge.loaders.markdown_comments import without_comments
 from services.knowledge.sentences import pieces_of
 from services.memory.service import complete_summary
 from services.proactive.durations import parse_duration
@@ -62,6 +63,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "cleaning": clean,
     "compatible form": compatible,
     "pieces": lambda text: pieces_of(text, 500),
+    "comments of Markdown": without_comments,
 }
 
 # Each run is repeated up to the size; the parts before and after it make a pattern fail at its end.
@@ -78,6 +80,8 @@ FAMILIES: dict[str, tuple[str, str, str]] = {
     "struck": ("", "~~a ", ""),
     "backticks": ("", "`", "x"),
     "fences": ("", "```\n", ""),
+    "comments that are never closed": ("", "a <!-- ", "x"),
+    "comments across paragraphs": ("", "a <!--\n\n", "-->"),
     "bars": ("", "|", "x"),
     "a table rule with a flaw": ("|", " ", "x|"),
     "a heading": ("# ", " ", "x"),
