@@ -11,6 +11,7 @@ from nonebot.message import event_preprocessor
 from nonebot.plugin import PluginMetadata
 
 from qq.connection.own_accounts import own_accounts
+from services.text.cleaning import without_surrogates
 
 __plugin_meta__ = PluginMetadata("听", "听懂谁在叫机器人", "自动生效", type="application")
 
@@ -46,7 +47,7 @@ async def make_storable(event: MessageEvent) -> None:
     quoted = event.reply.message if event.reply is not None else ()
     for segment in (*event.message, *quoted):
         if segment.type == "text":
-            segment.data["text"] = str(segment.data.get("text", "")).encode("utf-8", "ignore").decode()
+            segment.data["text"] = without_surrogates(str(segment.data.get("text", "")))
 
 
 @event_preprocessor

@@ -24,16 +24,12 @@ from services.answering.figures import figures, stated_figures
 from services.answering.plain_text import Line
 from services.index.tokens import index_terms_of_normal, matched_terms, normalise, query_terms
 from services.retrieval.models import Reference
+from services.text.sentences import ENDS, sentences
 
 UNVERIFIED = "（未核实）"
 
-# One sentence with its end and the citations after it. A full stop ends a sentence only after a word, not in 1. or 3.5.
-# The alternatives are mutually exclusive, so that no text causes long backtracking.
-_SENTENCE = re.compile(
-    r"(?:[^。！？!?；;.]|\.(?!\s|$)|(?<![A-Za-z)])\.(?=\s|$))*"
-    r"(?:[。！？!?；;]+[」”’）)]*|(?<=[A-Za-z)])\.(?=\s|$)|$)(?:\s*〔\d{1,3}〕)*"
-)
-_ENDS = "。！？!?；;.」”’"
+_LEADING_MARKS = re.compile(r"(?:\s*〔\d{1,3}〕)+")
+_ENDS = f"{ENDS}.」”’"
 _MARKS_ONLY = re.compile(r"(?:[〔【［\[]\s*\d{1,3}(?:\s*[,，、]\s*\d{1,3})*\s*[〕】］\]]\s*)+[。.]?")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 # Not a statement: a heading, a question, "the documents do not say".
@@ -127,7 +123,14 @@ def split_sentences(line: str) -> list[str]:
     >>> split_sentences("可以报销。〔1〕限额 3.5 万；超出自理")
     ['可以报销。〔1〕', '限额 3.5 万；', '超出自理']
     """
-    return [match.group() for match in _SENTENCE.finditer(line) if match.group()]
+    found: list[str] = []
+    for sentence in sentences(line):
+        marks = _LEADING_MARKS.match(sentence) if found else None
+        if marks:
+            found[-1] += marks[0]
+        if rest := sentence[marks.end() :] if marks else sentence:
+            found.append(rest)
+    return found
 
 
 class _Checker:
@@ -145,10 +148,8 @@ class _Checker:
         # A command is copied as it is, so it must stay complete.
         if line.code or not line.text.strip():
             return line.text
-        sentences = split_sentences(normalise_citations(line.text, self.known))
-        checked = [
-            self._sentence(sentence, cited_numbers(following)) for sentence, following in pairwise([*sentences, ""])
-        ]
+        parts = split_sentences(normalise_citations(line.text, self.known))
+        checked = [self._sentence(sentence, cited_numbers(following)) for sentence, following in pairwise([*parts, ""])]
         return "".join(checked)
 
     def _sentence(self, sentence: str, following: Sequence[int]) -> str:

@@ -19,6 +19,7 @@ from services.answering.sentence_model import (
 )
 from services.knowledge.loaders.line_headings import line_heading
 from services.retrieval.models import Reference
+from services.text.sentences import rough_sentences
 
 PASSAGES = 3
 _COVERAGE = FEATURES.index("coverage")
@@ -26,7 +27,6 @@ _MAX_QUOTE_CHARS = 300
 # The minimum logarithm of the ratio between the probability of another passage's best sentence and that of the first
 # one. With this value one question in eight of CMRC gets a second quotation.
 _SECOND_BEST = math.log(0.5)
-_SENTENCE_END = re.compile(r"(?<=[。！？!?；;\n])")
 _CODE = re.compile(r"(?:^|(?<=\n))(```|~~~).*?(?:\n\1[^\n]*(?:\n|$)|$)", re.DOTALL)
 _ANNOUNCES = ("：", ":", "？", "?")
 
@@ -111,7 +111,7 @@ def sentences(text: str) -> list[str]:
 def _pieces(text: str) -> Iterator[str]:
     place = 0
     for code in _CODE.finditer(text):
-        before = [piece for piece in _prose(text[place : code.start()]) if piece]
+        before = list(_prose(text[place : code.start()]))
         announced = bool(before) and before[-1].rstrip().endswith(_ANNOUNCES)
         yield from before[:-1] if announced else before
         yield (before[-1] if announced else "") + code[0]
@@ -125,7 +125,7 @@ def _prose(text: str) -> Iterator[str]:
         if CELLS in line:
             yield line
         else:
-            yield from _SENTENCE_END.split(line)
+            yield from rough_sentences(line)
 
 
 def neighbourhood(passage: Sequence[str], position: int) -> range:

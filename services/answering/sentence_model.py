@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from services.index.tokens import index_terms_of_normal, normalise
 from services.retrieval.wording import content_runs
+from services.text.numerals import COUNTING_SIGNS
 
 COEFFICIENTS = Path(__file__).parent / "sentence_model.npz"
 
@@ -54,7 +55,7 @@ _ASKED = re.compile(
 _KINDS = "个种类部家所条座项场位支只本首款"
 _ASKED_WORD = re.compile(rf"(?:什么|哪一?[{_KINDS}届]?|几[{_KINDS}]|多少[{_KINDS}])的?(?P<word>[\u4e00-\u9fff]{{1,4}})")
 _ASKED_UNIT = re.compile(r"(?:多少|几)(?P<unit>[\u4e00-\u9fffa-z])")
-_NUMBER = r"(?:\d[\d,.]*|[一二三四五六七八九十百千万亿两]+)"
+_NUMBER = rf"(?:\d[\d,.]*|[{COUNTING_SIGNS}]+)"
 
 Floats = NDArray[np.float64]
 

@@ -1,9 +1,8 @@
 """Replies to greetings and thanks, which ask nothing about any document."""
 
 import re
-import unicodedata
 
-from services.text.cleaning import without_stacked_marks
+from services.text.cleaning import compatible
 
 _NOT_LETTERS = re.compile(r"[^\w]|_")
 _REPLIES = (
@@ -43,7 +42,7 @@ def small_talk_reply(text: str) -> str | None:
     >>> small_talk_reply("谢谢啦！"), small_talk_reply("你好，宿舍几点熄灯") is None
     ('不客气。', True)
     """
-    plain = _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", without_stacked_marks(text)))
+    plain = _NOT_LETTERS.sub("", compatible(text))
     if len(plain) > _MOST_CHARS:
         return None
     return next((reply for pattern, reply in _REPLIES if pattern.fullmatch(plain)), None)

@@ -7,7 +7,6 @@ last minute are seconds of a monotonic clock; days are calendar days in Shanghai
 
 import math
 import time
-import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Set
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -20,6 +19,7 @@ from services.budgets.fair_queue import FairQueue
 from services.records.usage import UsageRecords
 from services.session import Session, chat_of
 from services.settings import BudgetSettings
+from services.text.cleaning import compatible
 
 MINUTE_S = 60.0
 _DUPLICATE = "这个问题正在答，稍等。"
@@ -278,5 +278,5 @@ class QuestionBudget:
 
 def _comparable(text: str) -> str:
     """Return `text` without case, width, spaces and punctuation, or unchanged if nothing would be left."""
-    letters = "".join(each for each in unicodedata.normalize("NFKC", text).casefold() if each.isalnum())
+    letters = "".join(each for each in compatible(text).casefold() if each.isalnum())
     return letters or text

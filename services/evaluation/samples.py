@@ -2,7 +2,6 @@
 
 import csv
 import io
-import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from services.evaluation.models import Sample
 from services.knowledge.inspection import ArchiveLimits, check_content
 from services.knowledge.loaders.csv import delimiter_of
 from services.knowledge.loaders.decoding import decode
-from services.text.cleaning import clean
+from services.text.cleaning import clean, compatible
 
 MAX_BYTES = 1 << 20
 MAX_QUESTIONS = 500
@@ -101,7 +100,7 @@ def _cell(row: Sequence[str], column: int | None) -> str:
 
 
 def _label(cell: str, question: str) -> bool | None:
-    word = unicodedata.normalize("NFKC", cell).casefold()
+    word = compatible(cell).casefold()
     if not word:
         return None
     if word not in _YES and word not in _NO:

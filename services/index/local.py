@@ -12,6 +12,7 @@ from services.index.lexical import LexicalStore
 from services.index.models import Hit, IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
 from services.index.tokens import matched_terms
 from services.index.topic import topic_of
+from services.text.cleaning import without_surrogates
 
 
 class LocalIndex:
@@ -126,9 +127,11 @@ class LocalIndex:
 
 def _storable(chunk: IndexedChunk) -> IndexedChunk:
     """Return the chunk without lone surrogates, which some PDF fonts produce and no store can write."""
-    metadata = {key: _writable(value) if isinstance(value, str) else value for key, value in chunk.metadata.items()}
-    return replace(chunk, text=_writable(chunk.text), context=_writable(chunk.context), metadata=metadata)
+    metadata = {key: _storable_value(value) for key, value in chunk.metadata.items()}
+    return replace(
+        chunk, text=without_surrogates(chunk.text), context=without_surrogates(chunk.context), metadata=metadata
+    )
 
 
-def _writable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _storable_value(value: str | int | float | bool) -> str | int | float | bool:
+    return without_surrogates(value) if isinstance(value, str) else value

@@ -7,12 +7,11 @@ traditional or simplified characters make no difference.
 
 import functools
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 
 import opencc
 
-from services.text.cleaning import without_stacked_marks
+from services.text.cleaning import compatible, without_surrogates
 
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SYLLABIC = r"\u3040-\u30ff\uac00-\ud7af"
@@ -36,8 +35,7 @@ _MAX_QUERY_TERMS = 512
 
 def normalise(text: str) -> str:
     """Return the normal form of a text: NFKC, lower case, simplified characters."""
-    clean = text.encode("utf-8", "ignore").decode("utf-8")
-    return unicodedata.normalize("NFKC", without_stacked_marks(clean)).lower().translate(_simplified())
+    return compatible(without_surrogates(text)).lower().translate(_simplified())
 
 
 def index_terms(text: str) -> list[str]:

@@ -1,10 +1,11 @@
 """Split text into pieces that should stay whole: sentences, clauses of long sentences, and blocks of code."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+
+from services.text.sentences import cut_place, leading_closing, sentences
 
 
 class Boundary(IntEnum):
@@ -25,27 +26,7 @@ class Piece:
     boundary: Boundary
 
 
-# Straight quotes and dashes are in neither set: they open as often as they close.
-CLOSING = frozenset("。！？；：，、…．」』”’）】》〉〕〗］｝〙〛»›)]}%‰℃")
-_ASCII_STOPS = frozenset(".,;:!?")
-_OPENING = frozenset("「『“‘（【《〈〔〖［｛([{«‹\u200d")
-_CLOSING_CLASS = "".join(re.escape(character) for character in sorted(CLOSING))
-# An ASCII mark at the start belongs to the preceding text only if it stands alone: not in .gitignore or ![image].
-_LEADING_CLOSING = re.compile(rf"(?:[{_CLOSING_CLASS}\s]|[.,;:!?](?=[.,;:!?]*(?:[{_CLOSING_CLASS}\s]|$)))+")
-_QUOTES = "[」』”’）】》〉〕〗］｝)\\]}»›'\"]"
-# An ASCII mark ends a sentence only before a space, the end, or Chinese: not in 3.14, a.md or ?page=2.
-_END = re.compile(
-    rf"(?:[。！？；…]+[!?！？。；…]*|[!?]+(?={_QUOTES}*(?:\s|$|[\u2e80-\uffef]))|[.;]+(?={_QUOTES}*(?:\s|$)))({_QUOTES}*)"
-)
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(（\"'])(?:e\.g|i\.e|etc|cf|vs|al|approx|no|vol|fig|figs|eq|sec|ch|pp?|dr|mr|mrs|ms|prof|st|jr|sr|inc|ltd|co|corp"
-    r"|dept|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|[a-z])$",
-    re.IGNORECASE,
-)
-_LIST_NUMBER = re.compile(r"[(（]?(?:\d{1,3}(?:\.\d{1,3})*|[a-zA-Z]|[ivxIVX]{1,5})$")
-_LOOK_BACK = 12
-_CLAUSE_END = re.compile(r"[，、：；。！？…](?=[^\s])|[,:;](?=[\s\u2e80-\uffef])|\s")
-_FENCE = re.compile(r"(`{3,}(?!.*`)|~{3,})")
+_FENCE = re.compile(r"(`{3,}+(?!.*`)|~{3,})")
 _MOST_INDENT = 24
 _SPACE = re.compile(r"\s+")
 
@@ -73,11 +54,11 @@ def pieces_of(text: str, limit: int) -> list[Piece]:
 
 def _append(pieces: list[Piece], piece: Piece, limit: int) -> None:
     """Add a piece, move closing punctuation at its start to the piece before, and cut it if it is too long."""
-    leading = _LEADING_CLOSING.match(piece.text)
+    leading = leading_closing(piece.text)
     if leading and pieces:
         before = pieces.pop()
-        _extend(pieces, Piece(before.text + piece.gap + leading[0].rstrip(), before.gap, before.boundary), limit)
-        piece = Piece(piece.text[leading.end() :], " " if leading[0][-1].isspace() else "", Boundary.SENTENCE)
+        _extend(pieces, Piece(before.text + piece.gap + leading.rstrip(), before.gap, before.boundary), limit)
+        piece = Piece(piece.text[len(leading) :], " " if leading[-1].isspace() else "", Boundary.SENTENCE)
     if piece.text:
         _extend(pieces, piece, limit)
 
@@ -99,45 +80,6 @@ def _extend(pieces: list[Piece], piece: Piece, limit: int) -> None:
         if text[end - 1] == " ":
             gap = " "
         start = end
-
-
-def cut_place(text: str, start: int, limit: int) -> int:
-    """Return where to cut an overlong text: after a clause or word in the second half of the limit, else hard."""
-    end = start + limit
-    if end >= len(text):
-        return len(text)
-    half = start + limit // 2
-    clause = word = 0
-    for match in _CLAUSE_END.finditer(text, half, end):
-        if not _may_cut(text, match.end()):
-            continue
-        if match[0].isspace():
-            word = match.end()
-        else:
-            clause = match.end()
-    if clause or word:
-        return clause or word
-    places = [place for place in range(end, start, -1) if not _is_sticky(_next(text, place))]
-    return next((place for place in places if text[place - 1] not in _OPENING), places[0] if places else end)
-
-
-def _may_cut(text: str, place: int) -> bool:
-    return not _is_sticky(_next(text, place)) and text[place - 1] not in _OPENING
-
-
-def _next(text: str, place: int) -> str:
-    """Return the first non-space character at or after a position; there are no consecutive spaces here."""
-    return text[place + 1 : place + 2] or " " if text[place] == " " else text[place]
-
-
-def _is_sticky(character: str) -> bool:
-    """Return whether a character belongs to the one before it: closing punctuation, accents, parts of emoji."""
-    return (
-        character in CLOSING
-        or character in _ASCII_STOPS
-        or character == "\u200d"
-        or unicodedata.category(character)[0] == "M"
-    )
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str, bool]]:
@@ -185,28 +127,8 @@ def _fence_ends(lines: list[str]) -> dict[int, int]:
 
 
 def _sentences(line: str, gap: str, boundary: Boundary) -> Iterator[Piece]:
-    start = 0
-    for match in _END.finditer(line):
-        end = match.end()
-        if match[0][0] == "." and _is_abbreviation(line, start, match.start()):
-            continue
-        # A straight quote closes only if one is open; otherwise it opens the next sentence.
-        if match[1].endswith(('"', "'")) and line.count(match[1][-1], start, end) % 2:
-            end -= 1
-        if end <= start:
-            continue
-        text = line[start:end].strip()
-        if text:
-            yield Piece(text, gap, boundary)
-            gap = " " if line[end : end + 1].isspace() else ""
-            boundary = Boundary.SENTENCE
-        start = end
-    if rest := line[start:].strip():
-        yield Piece(rest, gap, boundary)
-
-
-def _is_abbreviation(line: str, start: int, dot: int) -> bool:
-    """Return whether a period belongs to an abbreviation (e.g., Fig.) or to a list number at the start of the line."""
-    before = line[max(start, dot - _LOOK_BACK) : dot]
-    is_number = dot - start <= _LOOK_BACK and _LIST_NUMBER.fullmatch(before.strip()) is not None
-    return is_number or _ABBREVIATION.search(before) is not None
+    for sentence in sentences(line):
+        if sentence[0].isspace():
+            gap = " "
+        yield Piece(sentence.strip(), gap, boundary)
+        gap, boundary = "", Boundary.SENTENCE

@@ -1,16 +1,15 @@
 """Hard facts in a text: those that a summary must keep, and a check that it did."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from services.text.cleaning import without_stacked_marks
+from services.text.cleaning import compatible, separated
+from services.text.numerals import SIGNS, UNITS
+from services.text.sentences import clauses, cut_place
 
-_NUMERAL = "一二两三四五六七八九十百千万亿"
 _UNIT = (
-    "年|月|日|号|天|周|星期|点|时|分|秒|小时|分钟|元|块|角|万|亿|千|百|人|个|名|位|次|页|章|节|条|项|版|期|届|级|班|楼|室|"
-    "米|厘米|毫米|公里|千米|克|千克|公斤|斤|吨|升|毫升|度|倍|岁|折|寸|平|字|篇|份|本|台|%|℃|"
+    f"{UNITS}|分|角|万|亿|千|百|节|室|厘米|毫米|千米|克|千克|公斤|斤|吨|升|毫升|度|寸|平|字|篇|%|℃|"
     # Not the first letter of a word: "3500 元 https://…".
     "(?:KB|MB|GB|TB|kg|km|cm|mm|ms|s|h)(?![A-Za-z])"
 )
@@ -26,18 +25,17 @@ _FACT = re.compile(
         [A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*)
     | (?P<number>(?<![A-Za-z0-9.])\d[\d,]*(?:[.:/\-]\d+)*(?:[ \t]?(?:{_UNIT}))*
         (?:\d+(?:[.:]\d+)*(?:{_UNIT})+)*)
-    | (?P<numeral>(?<![{_NUMERAL}])(?:[{_NUMERAL}]{{2,20}}|[二三四五六七八九十])(?:{_UNIT})+)
+    | (?P<numeral>(?<![{SIGNS}])(?:[{SIGNS}]{{2,20}}|[二三四五六七八九十])(?:{_UNIT})+)
     """,
     re.VERBOSE,
 )
-_CLAUSE_END = re.compile(r"(?<=[。！？；，\n])|(?<=[!?;])(?=\s)")
 # The number of a list item. Before further digits it is a number itself: 12.5, or the first of "20、30".
 _LIST_MARK = re.compile(r"^[ \t]*\d{1,2}(?:\.(?![A-Za-z\d])|[、)](?![ \t]*\d))[ \t]*", re.MULTILINE)
 _BETWEEN_DIGITS = re.compile(r"[ \t,]+")
 _CLAUSE_CHARS = 80
 _PIECE_CHARS = 2_000
-_CUT_BEFORE = re.compile(rf"^[A-Za-z\d.,:/@_\-{_NUMERAL}]+")
-_CUT_BEHIND = re.compile(rf"[A-Za-z\d.,:/@_\-{_NUMERAL}]+$")
+_CUT_BEFORE = re.compile(rf"^[A-Za-z\d.,:/@_\-{SIGNS}]+")
+_CUT_BEHIND = re.compile(rf"[A-Za-z\d.,:/@_\-{SIGNS}]+$")
 
 
 def facts(text: str) -> list[str]:
@@ -63,13 +61,9 @@ def _pieces(line: str) -> Iterator[str]:
     """
     start = 0
     while len(line) - start > _PIECE_CHARS:
-        end = start + _PIECE_CHARS
-        half = start + _PIECE_CHARS // 2
-        # A fact may contain a space before its unit.
-        stop = max(line.rfind(sign, half, end) for sign in "。；、！？")
-        cut = (stop if stop >= 0 else line.rfind(" ", half, end)) + 1 or end
-        yield line[start:cut]
-        start = cut
+        end = cut_place(line, start, _PIECE_CHARS)
+        yield line[start:end]
+        start = end
     yield line[start:]
 
 
@@ -92,9 +86,9 @@ def clauses_with(lines: Iterable[str], lost: Iterable[str]) -> list[str]:
 
     Of a clause longer than 80 characters only the surroundings of the fact are returned. Every clause is one line.
     """
-    clauses = [_Text(clause.strip()) for line in lines for clause in _CLAUSE_END.split(line) if clause.strip()]
+    said_before = [_Text(clause.strip()) for text in lines for line in text.split("\n") for clause in clauses(line)]
     stating: dict[str, list[_Text]] = {}
-    for clause in clauses:
+    for clause in said_before:
         for fact in facts(clause.text):
             stating.setdefault(fact, []).append(clause)
     kept: dict[str, None] = {}
@@ -152,8 +146,7 @@ def _around(clause: _Text, fact: str) -> str:
 
 
 def _normal(text: str) -> str:
-    # A full-width comma separates; NFKC would turn it into the comma of a number.
-    return unicodedata.normalize("NFKC", without_stacked_marks(text.replace("，", "。")))
+    return compatible(separated(text))
 
 
 def _pattern(fact: str) -> str:
@@ -171,8 +164,8 @@ def _pattern(fact: str) -> str:
     if first.isdecimal():
         # 500 is not in 13,500.
         before = r"(?<![\d.])" + (r"(?<!\d,)" if re.match(r"\d{3}(?!\d)", signs) else "")
-    elif first in _NUMERAL:
-        before = f"(?<![{_NUMERAL}])"
+    elif first in SIGNS:
+        before = f"(?<![{SIGNS}])"
     elif first.isascii() and first.isalpha():
         before = r"(?<![a-z\d])"
     if last.isdecimal():

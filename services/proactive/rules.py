@@ -1,7 +1,6 @@
 """The decisions of the proactive mode, each a function of the messages heard. Times are UTC."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
@@ -11,7 +10,7 @@ from services.records.groups import UnaskedAnswer
 from services.retrieval.models import Question, Reference
 from services.retrieval.query import build_query
 from services.retrieval.wording import content_terms
-from services.text.cleaning import without_stacked_marks
+from services.text.cleaning import compatible
 
 HOUR = timedelta(hours=1)
 SAME_FOR = timedelta(days=1)
@@ -66,7 +65,7 @@ def asks_for_quiet(text: str) -> bool:
     >>> asks_for_quiet("别说了！"), asks_for_quiet("安静点"), asks_for_quiet("安静模式怎么设置")
     (True, True, False)
     """
-    plain = re.sub(r"[^\w\s]|_", "", unicodedata.normalize("NFKC", without_stacked_marks(text))).strip()
+    plain = re.sub(r"[^\w\s]|_", "", compatible(text)).strip()
     return len(plain) <= _HUSH_CHARS and _HUSH.fullmatch(plain) is not None
 
 

@@ -5,7 +5,6 @@ size of the collection is a feature itself, so that one rule works from three ch
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from services.index.tokens import normalise
 from services.retrieval.fuse import QuestionWords
 from services.retrieval.models import Candidate
 from services.retrieval.wording import content_runs
+from services.text.sentences import rough_sentences
 
 # In the order of the output of `describe`; the trained coefficients name them in the same order.
 FEATURES = (
@@ -45,7 +45,6 @@ FEATURES = (
     "chunks",
 )
 _MAX_PHRASE_CHARS = 120
-_SENTENCE = re.compile(r"[。！？!?；;\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def describe(evidence: Evidence, background: NDArray[np.float32]) -> NDArray[np.
         "phrase": _longest_common(question, text) / max(1, len(question)),
         "content": _share(content, text),
         "content_characters": _share([character for run in runs for character in run], text),
-        "content_sentence": max((_share(content, sentence) for sentence in _SENTENCE.split(text)), default=0.0),
+        "content_sentence": max((_share(content, sentence) for sentence in rough_sentences(text)), default=0.0),
         "title": words.coverage(term for term in words.weights if term in title),
         "same_document": _mean([float(item.hit.chunk.build_id == chunk.build_id) for item in evidence.recalled[:5]]),
         "topic": evidence.topic or 0.0,

@@ -52,11 +52,36 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", without_stacked_marks(text))
 
 
+def compatible(text: str) -> str:
+    """Return the text in Unicode form NFKC, in which full-width letters are like others, and ㎡ is m2.
+
+    It serves comparisons. A full-width comma becomes the comma of a number; `separated` prevents this. The time is
+    linear in the length of the text.
+
+    >>> compatible("ＭＰＳ①")
+    'MPS1'
+    """
+    return unicodedata.normalize("NFKC", without_stacked_marks(text))
+
+
+def separated(text: str) -> str:
+    """Return the text with full stops for full-width commas, for readers of numbers in its compatible form."""
+    return text.replace("，", "。")
+
+
+def without_surrogates(text: str) -> str:
+    """Return the text without lone surrogates, which cannot be encoded, and so not stored, sent or shown.
+
+    JSON can carry them, clients cut emoji in half, and some PDF fonts produce them.
+    """
+    return text.encode("utf-8", "ignore").decode("utf-8")
+
+
 def without_stacked_marks(text: str) -> str:
     """Return the text with at most 30 combining marks in a row.
 
     Normalisation sorts the marks of one letter in quadratic time: 20,000 of them take seconds, during which the
-    interpreter is blocked. Call this before `unicodedata.normalize` on all text from people, files or models.
+    interpreter is blocked.
     """
     if not any(map(unicodedata.combining, text)):
         return text

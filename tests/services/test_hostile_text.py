@@ -13,13 +13,15 @@ from services.answering.plain_text import plain_text
 from services.answering.small_talk import small_talk_reply
 from services.answering.written import review
 from services.errors import ServiceError
+from services.knowledge.loaders.markdown_comments import without_comments
+from services.knowledge.sentences import pieces_of
 from services.memory.service import complete_summary
 from services.proactive.durations import parse_duration
 from services.rag import Draft
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.query import build_query
 from services.retrieval.wording import asks_people, asks_something, follows_up
-from services.text.cleaning import clean
+from services.text.cleaning import clean, compatible
 from services.text.links import known_addresses, without_unknown_links
 
 PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元，见 ERR-4032。", 0.9)
@@ -59,6 +61,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "duration": parse_duration,
     "links": lambda text: without_unknown_links(text, known_addresses((text[: len(text) // 2],))),
     "cleaning": clean,
+    "compatible form": compatible,
+    "pieces": lambda text: pieces_of(text, 500),
+    "comments of Markdown": without_comments,
 }
 
 # Each run is repeated up to the size; the parts before and after it make a pattern fail at its end.
@@ -75,6 +80,8 @@ FAMILIES: dict[str, tuple[str, str, str]] = {
     "struck": ("", "~~a ", ""),
     "backticks": ("", "`", "x"),
     "fences": ("", "```\n", ""),
+    "comments that are never closed": ("", "a <!-- ", "x"),
+    "comments across paragraphs": ("", "a <!--\n\n", "-->"),
     "bars": ("", "|", "x"),
     "a table rule with a flaw": ("|", " ", "x|"),
     "a heading": ("# ", " ", "x"),
@@ -84,6 +91,9 @@ FAMILIES: dict[str, tuple[str, str, str]] = {
     "newlines": ("x", "\n", "x"),
     "stops": ("", "。", "x"),
     "commas": ("", "，", "x"),
+    "ASCII stops": ("", "!", "x"),
+    "mixed ASCII stops": ("", ";.", "x"),
+    "a row of points": ("", ".", "。"),
     "marks only": ("", "〔1〕 ", "x"),
     "a mark and spaces": ("〔1〕", " ", "x"),
     "a list of sources in the middle": ("", "\n〔1〕a.pdf", "\n完。"),

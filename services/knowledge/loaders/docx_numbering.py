@@ -12,9 +12,10 @@ from docx.oxml.ns import qn
 from docx.oxml.parser import parse_xml
 from docx.oxml.xmlchemy import BaseOxmlElement
 
+from services.text.numerals import numeral
+
 _VAL = qn("w:val")
 _MAX_LEVELS = 9
-_CHINESE_DIGITS = "零一二三四五六七八九"
 _TRADITIONAL_STEMS = "甲乙丙丁戊己庚辛壬癸"
 _CHINESE_COUNTING = {
     "chineseCounting",
@@ -77,7 +78,7 @@ class Numbering:
 def written(number: int, number_format: str) -> str:
     """Return a number in one of Word's formats; formats that are rare in Chinese documents become digits."""
     if number_format in _CHINESE_COUNTING and 0 < number < 10_000:
-        return _chinese(number)
+        return numeral(number)
     if number_format in ("upperLetter", "lowerLetter") and number > 0:
         letter = chr(ord("A") + (number - 1) % 26) * ((number - 1) // 26 + 1)
         return letter if number_format == "upperLetter" else letter.lower()
@@ -88,16 +89,6 @@ def written(number: int, number_format: str) -> str:
     if number_format == "ideographTraditional" and 1 <= number <= 10:
         return _TRADITIONAL_STEMS[number - 1]
     return f"{number:02d}" if number_format == "decimalZero" else str(number)
-
-
-def _chinese(number: int) -> str:
-    text, pending_zero = "", False
-    for power, unit in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
-        digit = number // power % 10
-        if digit:
-            text += ("零" if pending_zero else "") + _CHINESE_DIGITS[digit] + unit
-        pending_zero = bool(text) and not digit
-    return text.removeprefix("一") if 10 <= number < 20 else text
 
 
 def _roman(number: int) -> str:

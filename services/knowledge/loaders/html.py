@@ -26,6 +26,8 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 # https://html.spec.whatwg.org/multipage/parsing.html#prescan-a-byte-stream-to-determine-its-encoding
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _PRESCAN_BYTES = 4096
+# With signs that UTF-7 and escapes read as others.
+_ASCII = rb" +AGE- <meta charset='~^`|{}[]@#$%&*?!\x41>"
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 
 
@@ -47,10 +49,13 @@ def decode_html(data: bytes) -> str:
     declared = _META_CHARSET.search(data[:_PRESCAN_BYTES])
     if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         name = declared[1].decode("ascii").lower()
+        # Browsers read gb2312 and gbk as their superset.
+        name = "gb18030" if name in ("gb2312", "gbk", "x-gbk") else name
         try:
-            # Browsers read gb2312 and gbk as their superset. A page that declares UTF-16 in ASCII bytes is not UTF-16.
-            return data.decode("gb18030" if name in ("gb2312", "gbk", "x-gbk") else name)
-        except (LookupError, UnicodeDecodeError):
+            # A declaration that could be read in ASCII names no other kind of encoding: not UTF-16, not UTF-7.
+            if _ASCII.decode(name) == _ASCII.decode("ascii"):
+                return data.decode(name)
+        except (LookupError, ValueError):
             pass
     return decode(data)
 

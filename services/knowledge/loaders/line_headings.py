@@ -7,20 +7,22 @@ its vector is close to questions about it, and citations can name it.
 import re
 from dataclasses import dataclass
 
+from services.text.numerals import ARTICLE_SIGNS, ITEM_SIGNS
+from services.text.sentences import ENDS, WIDE_ENDS
+
 # Deeper than every heading level that a file format can mark.
 _CHAPTER, _PART, _NUMBERED, _BRACKETED, _ARTICLE, _QUESTION = range(11, 17)
 
-_DIGITS = "〇零一二三四五六七八九十百千"
 _MARKS = (
-    (_CHAPTER, re.compile(rf"第[{_DIGITS}\d]{{1,4}}[章编篇]|第[{_DIGITS}\d]{{1,4}}部分")),
-    (_PART, re.compile(rf"第[{_DIGITS}\d]{{1,4}}节")),
-    (_NUMBERED, re.compile(r"[一二三四五六七八九十]{1,3}[、.．]")),
-    (_BRACKETED, re.compile(r"[（(][一二三四五六七八九十]{1,3}[)）]")),
-    (_ARTICLE, re.compile(rf"第[{_DIGITS}\d]{{1,5}}条")),
+    (_CHAPTER, re.compile(rf"第[{ARTICLE_SIGNS}\d]{{1,4}}[章编篇]|第[{ARTICLE_SIGNS}\d]{{1,4}}部分")),
+    (_PART, re.compile(rf"第[{ARTICLE_SIGNS}\d]{{1,4}}节")),
+    (_NUMBERED, re.compile(rf"[{ITEM_SIGNS}]{{1,3}}[、.．]")),
+    (_BRACKETED, re.compile(rf"[（(][{ITEM_SIGNS}]{{1,3}}[)）]")),
+    (_ARTICLE, re.compile(rf"第[{ARTICLE_SIGNS}\d]{{1,5}}条")),
 )
 _ASKED = re.compile(r"(?:问题?\s*\d{0,3}|Q\s*\d{0,3})\s*[:：、.．]\s*(?P<question>\S.*)", re.IGNORECASE)
 _TITLE_CHARS, _LEAD_CHARS, _QUESTION_CHARS = 30, 20, 80
-_SENTENCE = re.compile(r"[。！？；!?;，,…]")
+_SENTENCE = re.compile(rf"[{ENDS}，,…]")
 _LEADERS = re.compile(r"[.·…]{3,}\s*\d*$")
 
 
@@ -64,7 +66,7 @@ def _headed(level: int, text: str, end: int) -> LineHeading | None:
     if rest and len(text) <= _TITLE_CHARS and not _SENTENCE.search(rest) and not _LEADERS.search(text):
         title, colon, said = text.partition("：") if "：" in text else text.partition(":")
         return LineHeading(level, title.strip(), is_text=bool(colon and said.strip()))
-    lead = re.match(rf"(?P<title>[^：:。！？；，,]{{1,{_LEAD_CHARS}}})[：:]", rest)
+    lead = re.match(rf"(?P<title>[^：:{WIDE_ENDS}，,]{{1,{_LEAD_CHARS}}})[：:]", rest)
     if lead:
         return LineHeading(level, text[: text.index(lead["title"], end)] + lead["title"].strip(), is_text=True)
     # Every article (条) is a unit of its own; a line that is only numbered may be a list item.

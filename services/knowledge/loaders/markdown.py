@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from services.knowledge.loaders.decoding import decode
+from services.knowledge.loaders.markdown_comments import without_comments
 from services.knowledge.loaders.outline import Outline
 from services.knowledge.models import Omissions, Section
 
-_FENCE = re.compile(r" {0,3}(`{3,}(?!.*`)|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)(.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE_CELL = re.compile(r":?-+:?$")
@@ -18,7 +19,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
     """Yield sections by ATX (`#`) and setext (underlined) headings, following CommonMark's rules for blocks."""
-    lines = decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = without_comments(decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")).split("\n")
     outline = Outline()
     index = _skip_front_matter(lines, outline)
     while index < len(lines):

@@ -16,6 +16,7 @@ from services.knowledge.loaders.pdf_lines import full_width, glue, joined
 from services.knowledge.loaders.pdf_visibility import PageInk, hidden_layers
 from services.knowledge.models import Omissions, Section
 from services.knowledge.rejections import Rejection, rejected
+from services.text.sentences import CLOSING_QUOTES, WIDE_ENDS
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ _RECURRING_PAGES = 3
 _PAGE_NUMBER = re.compile(
     r"[-—–·\s]*(?:第|Page)?\s*(\d{1,5})\s*页?\s*(?:(?:[/共,，]|of)+\s*(?:共|第)?\s*\d{1,5}\s*页?)?[-—–·\s]*"
 )
-_FIRST_SENTENCE = re.compile(r"[^。！？；]{0,300}?[。！？；][”’」』）】》]*")
+_FIRST_SENTENCE = re.compile(rf"[^{WIDE_ENDS}]{{0,300}}?[{WIDE_ENDS}][{CLOSING_QUOTES}]*")
 _MAX_BOOKMARKS = 5000
 
 

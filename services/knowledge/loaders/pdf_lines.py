@@ -2,12 +2,15 @@
 
 import re
 
-_SENTENCE_END = "。！？；：!?;:…”’」』）】》"
+from services.text.numerals import ARTICLE_SIGNS, ITEM_SIGNS
+from services.text.sentences import CLOSING_QUOTES, ENDS
+
+_SENTENCE_END = f"{ENDS}：:…{CLOSING_QUOTES}"
 _GOES_ON = "，、（《「『“"
 _HYPHENS = "-\u2010\u00ad"
 # 第三条, 一、, （二）, 3., (4), ①, • and dashes begin an item.
 _ITEM = re.compile(
-    r"第[〇零一二三四五六七八九十百千\d]+[章节条款编部篇]|[（(]?[一二三四五六七八九十]{1,3}[)）、.．]"
+    rf"第[{ARTICLE_SIGNS}\d]+[章节条款编部篇]|[（(]?[{ITEM_SIGNS}]{{1,3}}[)）、.．]"
     r"|[（(]\d{1,3}[)）]|\d{1,3}(?:\.\d{1,3})*[、)）．.]\s*\D|\d{1,3}(?:\.\d{1,3})+\s|[①-⑳•●○■◆▪·]|[-—*]\s"
 )
 _LEADERS = re.compile(r"[.·…]{4,}\s*\d*$")

@@ -1,5 +1,6 @@
 """Lay out tables of any format on a grid, so that every value stays in its column, and turn them into sections."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ _MOST_ROWS_SPANNED = 1000
 # If fewer cells than this are filled, rows name the column of each value, because most of the text would be bars.
 _SPARSE_SHARE = 0.1
 _SPARSE_WIDTH = 20
+_LONE_BAR = re.compile(r"(?<!\S)\|(?!\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def sparse_table_sections(
 
 
 def _on_one_line(row: dict[int, str]) -> dict[int, str]:
-    return {column: text for column, cell in row.items() if (text := " ".join(cell.split()))}
+    # A bar between spaces would read as the end of the cell.
+    return {column: _LONE_BAR.sub("｜", text) for column, cell in row.items() if (text := " ".join(cell.split()))}
 
 
 def _written(rows: list[dict[int, str]]) -> list[str]:

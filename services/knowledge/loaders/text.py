@@ -6,6 +6,7 @@ from pathlib import Path
 from services.knowledge.loaders.decoding import decode
 from services.knowledge.loaders.outline import Outline
 from services.knowledge.models import Omissions, Section
+from services.text.sentences import ENDS, PAUSES
 
 _TITLE_LEVEL, _TITLE_CHARS = 10, 40
 
@@ -32,4 +33,4 @@ def _is_title(lines: list[str]) -> bool:
     if len(lines) < 2 or lines[1].strip():
         return False
     title = lines[0].strip()
-    return len(title) <= _TITLE_CHARS and title[-1] not in "。！？；：，、.!?;:,"
+    return len(title) <= _TITLE_CHARS and title[-1] not in f"{ENDS}{PAUSES}."

@@ -174,6 +174,20 @@ def test_only_marks_are_added_and_taken(written: str) -> None:
     assert bare(check(lines, REFERENCES, "").text) == bare("".join(line.text for line in lines))
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["可以报销。〔1〕 〔2〕", "限额 3.5 万；", "超出自理"],
+        ["“每晚 350 元。”〔1〕", "交通 80 元。"],
+        ["《住哪里？》〔1〕", "里有标准。"],
+        ["见 a.cn/?page=2〔1〕。"],
+        ["See e.g. Fig. 3. 〔1〕", " Then go."],
+    ],
+)
+def test_a_sentence_has_its_end_and_the_citations_after_it(parts: list[str]) -> None:
+    assert split_sentences("".join(parts)) == parts
+
+
 @given(st.text(st.characters(exclude_characters="\n")) | st.text("字a1.。！?;〔〕」 "))
 def test_sentences_are_the_line(line: str) -> None:
     assert "".join(split_sentences(line)) == line

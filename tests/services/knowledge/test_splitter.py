@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from services.knowledge.models import Chunk, Section
-from services.knowledge.sentences import CLOSING
 from services.knowledge.splitter import split
+from services.text.sentences import CLOSING
 
 _ALPHABET = "研究所经费abC 12.。，,！？；…、：\n\n\t（「”）\"'`#|-/e\u0301👩\u200d💻"
 _TEXT = st.text(alphabet=_ALPHABET, max_size=400)

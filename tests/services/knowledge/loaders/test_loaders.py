@@ -183,6 +183,13 @@ def test_html_that_declares_a_wrong_charset_is_still_read(tmp_path: Path) -> Non
     assert load(path)[0].heading == ("招聘公告",)
 
 
+@pytest.mark.parametrize("charset", ["utf-16", "UTF-16LE", "utf-32", "utf-7", "unicode_escape", "idna", "base64"])
+def test_html_that_declares_what_its_declaration_cannot_be_in(tmp_path: Path, charset: str) -> None:
+    page = f"<meta charset={charset}><p>Office hours: Monday + Tuesday \\u0041, room 6023."
+    path = documents.text_file(tmp_path / "a.html", page + " " * (len(page) % 4))
+    assert load(path) == [Section("Office hours: Monday + Tuesday \\u0041, room 6023.")]
+
+
 def test_deeply_nested_html_is_read(tmp_path: Path) -> None:
     path = documents.text_file(tmp_path / "a.html", "<div>" * 20_000 + "最里面")
     assert load(path) == [Section("最里面")]
@@ -222,6 +229,27 @@ def test_markdown_has_headings_code_and_tables(tmp_path: Path) -> None:
 def test_markdown_headings(tmp_path: Path, text: str, heading: tuple[str, ...], body: str) -> None:
     last = load(documents.text_file(tmp_path / "a.md", text))[-1]
     assert (last.heading, last.text) == (heading, body)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("正文<!-- 口令是 1234 -->继续", "正文继续"),
+        ("<!-- 口令\n\n# 是 1234\n-->\n正文", "正文"),
+        ("正文\n\n  <!-- 口令是 1234", "正文"),
+        ("甲 <!-- 一 --> 乙 <!-- 二 --> 丙", "甲  乙  丙"),
+        ("正文 <!-- 没有关\n\n第二段 -->", "正文 <!-- 没有关\n\n第二段 -->"),
+        ("箭头 <!-- 也没有关", "箭头 <!-- 也没有关"),
+        ("<!-->正文", "正文"),
+        ("写 `<!-- more -->` 分页", "写 `<!-- more -->` 分页"),
+        ("``` <!-- 不是代码 --> ` 正文", "```  ` 正文"),
+        ("```html\n<!-- 代码 -->\n```", "```html\n<!-- 代码 -->\n```"),
+        ("~~~\n<!-- 代码\n```\n~~~\n正文", "~~~\n<!-- 代码\n```\n~~~\n正文"),
+        ("正文\n<!--\n```\n-->\n第二行", "正文\n\n第二行"),
+    ],
+)
+def test_comments_of_markdown_are_left_out(tmp_path: Path, text: str, shown: str) -> None:
+    assert load(documents.text_file(tmp_path / "a.md", text)) == [Section(shown)]
 
 
 @pytest.mark.parametrize(

@@ -205,3 +205,15 @@ def test_every_text_of_a_table_is_written(rows: list[dict[int, str]]) -> None:
     expected = [" ".join(text.split()) for row in rows for text in row.values() if text.strip()]
     cells = [cell.strip() for line in written.split("\n") for cell in line.split("|")]
     assert all(any(cell == text or cell.endswith(f"：{text}") for cell in cells) for text in expected)
+
+
+@pytest.mark.parametrize("cell", ["甲 | 乙", "| 甲", "甲 |", "|", "甲  |\n乙"])
+def test_a_bar_in_a_cell_moves_no_other_cell(cell: str) -> None:
+    (section,) = table_sections([["名", "备注", "电话"], ["张", cell, "6023"]])
+    assert [len(row.split(" | ")) for row in (section.header, section.text)] == [3, 3]
+    assert section.text.split(" | ")[2] == "6023"
+
+
+def test_a_bar_in_a_word_stays() -> None:
+    (section,) = table_sections([["名", "命令"], ["列表", "ls|wc"]])
+    assert section.text == "列表 | ls|wc"
