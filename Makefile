@@ -55,8 +55,11 @@ $(VENV)/.installed: requirements.lock | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: $(SOURCE) -r requirements-dev.lock
 	@touch $@ $(VENV)/.installed
+
+# nonebug needs this package, which exists as source only. It is pure Python.
+SOURCE := --no-binary async-asgi-testclient
 
 clean:
 	rm -rf $(VENV)

@@ -49,7 +49,9 @@ def main() -> int:
         except Timeout as error:
             raise DataDirectoryError(f"另一个进程正在使用数据目录 {settings.data_dir}，请先停掉它。") from error
         _check_port(settings.host, settings.port)
-        _load(settings)
+        _hide_from_nonebot(type(settings))
+        _set_up_log(settings)
+        load(settings)
     except ServiceError as error:
         print(f"启动失败：{error.user_message}", file=sys.stderr)
         return 2
@@ -82,17 +84,15 @@ def _check_port(host: str, port: int) -> None:
             raise SettingsError(f"地址 {host}:{port} 用不了，可能被别的程序占着，请改 HOST 或 PORT。") from error
 
 
-def _load(settings: "Settings") -> None:
+def load(settings: "Settings") -> None:
+    """Initialise NoneBot and load the plugins. Raise `SettingsError` if one of them cannot be loaded."""
     import nonebot
     from nonebot.compat import model_config
     from nonebot.config import Env
-    from nonebot.log import LoguruHandler
 
     from qq.connection.reverse_websocket import ReverseWebSocketAdapter
     from services.errors import SettingsError
 
-    _hide_from_nonebot(type(settings))
-    _set_up_log(settings)
     # NoneBot reads the name of its environment from `.env` before it asks which file to read.
     model_config(Env)["env_file"] = None
     nonebot.init(
@@ -110,11 +110,6 @@ def _load(settings: "Settings") -> None:
         command_start={*settings.command_start, *(("／",) if "/" in settings.command_start else ())},
         qunzhi=settings,
     )
-    for name in ("services", "plugins", "qq", "simulator"):
-        ours = logging.getLogger(name)
-        ours.addHandler(LoguruHandler())
-        ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)
-        ours.propagate = False
     # The token bypasses NoneBot's configuration, because NoneBot writes its configuration to the log at DEBUG.
     token = settings.onebot_access_token.get_secret_value()
     nonebot.get_driver().register_adapter(ReverseWebSocketAdapter, token=token)
@@ -145,7 +140,7 @@ def _set_up_log(settings: "Settings") -> None:
     NoneBot would log every message of every group in full and, at DEBUG, its whole configuration. Secrets may also
     stand in an address that a client asks for, or in what a service answers.
     """
-    from nonebot.log import default_filter, default_format, logger, logger_id
+    from nonebot.log import LoguruHandler, default_filter, default_format, logger, logger_id
 
     level, secrets = settings.log_level, sorted(settings.secrets, key=len, reverse=True)
 
@@ -161,6 +156,11 @@ def _set_up_log(settings: "Settings") -> None:
 
     logger.remove(logger_id)
     logger.add(write, level=0, diagnose=False, filter=is_wanted, format=default_format, colorize=sys.stdout.isatty())
+    for name in ("services", "plugins", "qq", "simulator"):
+        ours = logging.getLogger(name)
+        ours.addHandler(LoguruHandler())
+        ours.setLevel("INFO" if settings.log_level == "SUCCESS" else settings.log_level)
+        ours.propagate = False
 
 
 if __name__ == "__main__":

@@ -9,33 +9,21 @@ from collections.abc import Mapping
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
 
-from nonebot import get_bots, on_command
-from nonebot.adapters.onebot.v11 import Message
-from nonebot.params import CommandArg
+from nonebot import get_bots
 from nonebot.plugin import PluginMetadata
 
-from qq.budget import Commanding
+from qq.commands.matcher import Argument, help_for, register
+from qq.commands.models import Command
 from qq.depends import Proactive, outbox, services, settings, started_at
 from qq.messages import size_text, time_text
 from qq.reports import proactive as proactive_report
-from qq.speaker import Speaker, shares_knowledge
-from qq.subcommands import split_subcommand
+from qq.speaker import Speaker, Speaking
 from services.proactive.durations import LONGEST_QUIET, parse_duration
-from services.proactive.service import ProactiveService
-from services.roles import Action, usages
+from services.roles import Rights, Role
 
 __plugin_meta__ = PluginMetadata("帮助与状态", "命令列表、机器人状态", "/help、/bot status", type="application")
 
-_WORDS: Mapping[str, Action] = {
-    "status": Action.BOT_STATUS,
-    "状态": Action.BOT_STATUS,
-    "auto": Action.BOT_AUTO,
-    "主动": Action.BOT_AUTO,
-    "quiet": Action.BOT_QUIET,
-    "安静": Action.BOT_QUIET,
-}
 _SWITCH: Mapping[str, bool | None] = {
     "": None,
     "status": None,
@@ -50,33 +38,17 @@ _SWITCH: Mapping[str, bool | None] = {
 }
 _QUIET = timedelta(hours=1)
 
-show_help = on_command("help", aliases={"帮助"}, force_whitespace=True, priority=10, block=True)
-bot_command = on_command("bot", aliases={"机器人"}, force_whitespace=True, priority=10, block=True)
+
+async def _help(speaker: Speaking, argument: Argument) -> str:
+    return (await help_for(speaker)).about(argument)
 
 
-@show_help.handle()
-async def _(speaker: Commanding) -> None:
-    lines = usages(await speaker.role(), speaker.place, shared=shares_knowledge())
-    await speaker.reply("\n".join(["把文件发出来就会入库，问我就从里面找答案。你能用的命令：", *lines]))
+async def _status() -> str:
+    return await asyncio.to_thread(status_text)
 
 
-@bot_command.handle()
-async def _(speaker: Commanding, proactive: Proactive, text: Annotated[Message, CommandArg()]) -> None:
-    action, rest = split_subcommand(text.extract_plain_text(), _WORDS)
-    if action is None:
-        await speaker.reply("没有这个命令，可以用 /bot status、auto、quiet。")
-    elif refused := await speaker.refusal(action):
-        await speaker.reply(refused)
-    elif action is Action.BOT_AUTO:
-        await speaker.reply(await _auto(speaker, proactive, rest))
-    elif action is Action.BOT_QUIET:
-        await speaker.reply(await _quiet(speaker, proactive, rest))
-    else:
-        await speaker.reply(await asyncio.to_thread(status_text))
-
-
-async def _auto(speaker: Speaker, proactive: ProactiveService, rest: str) -> str:
-    group_id, word = _group_of(speaker), rest.strip().lower()
+async def _auto(speaker: Speaking, proactive: Proactive, argument: Argument) -> str:
+    group_id, word = _group_of(speaker), argument.lower()
     if word not in _SWITCH:
         return "没看懂，可以写 /bot auto on、off 或 status。"
     on = _SWITCH[word]
@@ -91,11 +63,11 @@ async def _auto(speaker: Speaker, proactive: ProactiveService, rest: str) -> str
     return f"好，主动回答已打开：没叫我但资料里有把握的问题我也会答，每小时最多 {limit} 次。嫌吵就发 /bot quiet。"
 
 
-async def _quiet(speaker: Speaker, proactive: ProactiveService, rest: str) -> str:
+async def _quiet(speaker: Speaking, proactive: Proactive, argument: Argument) -> str:
     group_id = _group_of(speaker)
     if not proactive.is_on(group_id):
         return "这里没有打开主动回答，我只在被叫到时说话。"
-    duration = parse_duration(rest) if rest.strip() else _QUIET
+    duration = parse_duration(argument) if argument else _QUIET
     if duration is None:
         return "没看懂时长，可以写 /bot quiet 30分钟、2小时 或 1天。"
     if duration > LONGEST_QUIET:
@@ -107,7 +79,7 @@ async def _quiet(speaker: Speaker, proactive: ProactiveService, rest: str) -> st
 
 
 def _group_of(speaker: Speaker) -> int:
-    """Return the group, for actions that roles.py only allows in groups."""
+    """Return the group, for commands that only exist in groups."""
     if speaker.session.group_id is None:
         raise ValueError("not in a group")
     return speaker.session.group_id
@@ -139,3 +111,41 @@ def version_of_bot() -> str:
     """Return the version from pyproject.toml, the only place that states it."""
     content = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
     return content["project"]["version"]
+
+
+register(
+    Command("help", ("帮助",), "看能用的命令和用法", _help, arguments="[命令]", example="kb"),
+    Command(
+        "bot",
+        ("机器人",),
+        "机器人",
+        subcommands=(
+            Command(
+                "status",
+                ("状态",),
+                "机器人状态",
+                _status,
+                rights=Rights(group=Role.SUPERUSER, private=Role.SUPERUSER),
+            ),
+            Command(
+                "auto",
+                ("主动",),
+                "没叫我时也回答",
+                _auto,
+                arguments="on、off 或 status",
+                example="on",
+                rights=Rights(group=Role.ADMIN, private=None),
+            ),
+            # Everybody who feels disturbed may silence the bot; otherwise a group would remove a noisy bot.
+            Command(
+                "quiet",
+                ("安静",),
+                "先别主动回答",
+                _quiet,
+                arguments="[时长]",
+                example="30分钟",
+                rights=Rights(private=None),
+            ),
+        ),
+    ),
+)

@@ -1,16 +1,14 @@
 """Questions: by @, reply to the bot, nickname, private message or /ask."""
 
-import re
-from typing import Annotated
-
-from nonebot import on_command, on_message
+from nonebot import on_message
 from nonebot.adapters.onebot.v11 import Message, MessageEvent
-from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 from nonebot.rule import to_me
 
 from qq.budget import Questions, within_command_budget
-from qq.depends import Answering, recalls, settings
+from qq.commands.matcher import ArgumentMessage, call_of, help_for, register
+from qq.commands.models import Command
+from qq.depends import Answering, recalls
 from qq.messages import answer_text
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count
 from qq.working import show_reaction, working
@@ -23,36 +21,23 @@ __plugin_meta__ = PluginMetadata(
 
 _MAX_QUESTION_CHARS = 4000
 _MAX_QUOTED_CHARS = 500
-# A separate word, such as /kbb and /资料库, but not the path /var/lib.
-_COMMAND = re.compile(r"\w{1,20}(?:\s|$)")
 
-ask = on_command("ask", aliases={"问"}, force_whitespace=True, priority=10, block=True)
 talk = on_message(rule=to_me(), priority=90, block=True)
 
 
-@ask.handle()
-async def _(
-    event: MessageEvent,
-    speaker: Speaking,
-    answering: Answering,
-    questions: Questions,
-    text: Annotated[Message, CommandArg()],
+async def _ask(
+    event: MessageEvent, speaker: Speaking, answering: Answering, questions: Questions, message: ArgumentMessage
 ) -> None:
-    await _answer(event, text, speaker, answering, questions)
+    await _answer(event, message, speaker, answering, questions)
 
 
 @talk.handle()
 async def _(event: MessageEvent, speaker: Speaking, answering: Answering, questions: Questions) -> None:
-    text = event.get_plaintext().strip()
-    if any(
-        prefix and _COMMAND.match(text.removeprefix(prefix))
-        for prefix in settings().command_start
-        if text.startswith(prefix)
-    ):
-        if await within_command_budget(speaker):
-            await speaker.reply(f"没有 {text.split()[0][:20]} 这个命令，发 /help 看能用的命令。")
-        return
-    await _answer(event, event.message, speaker, answering, questions)
+    call = call_of(event)
+    if call is None or not call.is_like_a_command:
+        await _answer(event, event.message, speaker, answering, questions)
+    elif await within_command_budget(speaker):
+        await speaker.reply((await help_for(speaker)).unknown_command(call.start + call.word))
 
 
 async def _answer(
@@ -104,3 +89,17 @@ def _question(event: MessageEvent, message: Message) -> Question:
     """Return what was asked, together with the message that it refers to."""
     quoted = event.reply.message.extract_plain_text().strip() if event.reply else ""
     return Question(message.extract_plain_text().strip(), quoted[:_MAX_QUOTED_CHARS])
+
+
+register(
+    Command(
+        "ask",
+        ("问",),
+        "提问，也可以 @我、回复我",
+        _ask,
+        arguments="问题",
+        example="宿舍几点熄灯",
+        # Questions have limits of their own.
+        counted=False,
+    )
+)

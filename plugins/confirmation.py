@@ -4,7 +4,7 @@ from nonebot import on_message
 from nonebot.adapters.onebot.v11 import MessageEvent
 from nonebot.plugin import PluginMetadata
 
-from qq.confirmations import NO, YES
+from qq.confirmations import NO, YES, Confirmation
 from qq.depends import confirmations
 from qq.speaker import Speaking
 
@@ -33,4 +33,7 @@ async def _(event: MessageEvent, speaker: Speaking) -> None:
         await speaker.reply("已取消。")
     else:
         # The person may have lost the right since they asked.
-        await speaker.reply(await speaker.refusal(pending.action) or await pending.act())
+        outcome = await speaker.refusal(pending.rights) or await pending.act()
+        if isinstance(outcome, Confirmation):
+            outcome = confirmations.ask(speaker.session, pending.rights, outcome)
+        await speaker.reply(outcome)

@@ -1,90 +1,62 @@
 """The command /kb, which inspects and changes a knowledge base."""
 
-from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from nonebot import on_command
-from nonebot.adapters.onebot.v11 import Message, MessageEvent
-from nonebot.params import CommandArg
+from nonebot.adapters.onebot.v11 import MessageEvent
+from nonebot.exception import FinishedException
+from nonebot.params import Depends
 from nonebot.plugin import PluginMetadata
 
-from qq.budget import Commanding
-from qq.depends import Knowledge, confirmations, services, settings
+from qq.commands.calls import split_word
+from qq.commands.matcher import Argument, register
+from qq.commands.models import Command
+from qq.confirmations import Confirmation
+from qq.depends import Knowledge, services, settings
 from qq.knowledge_trial import try_knowledge
 from qq.messages import ingest_text, passage_text, reading_text, shortened, size_text, time_text
-from qq.speaker import Speaker, asked_knowledge, member_role, reading_count, shares_knowledge
-from qq.subcommands import split_subcommand
+from qq.speaker import Speaking, asked_knowledge, member_role, reading_count, shares_knowledge
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
-from services.roles import Action, Place
-from services.session import KnowledgeCollection, Session
+from services.roles import Place, Rights, Role
+from services.session import KnowledgeCollection
 
 __plugin_meta__ = PluginMetadata("知识库", "查看和管理群资料", "/kb status、/kb list……", type="application")
 
 _PAGE = 8
-_WORDS: Mapping[str, Action] = {
-    "status": Action.KB_STATUS,
-    "状态": Action.KB_STATUS,
-    "list": Action.KB_LIST,
-    "列表": Action.KB_LIST,
-    "show": Action.KB_SHOW,
-    "查看": Action.KB_SHOW,
-    "search": Action.KB_SEARCH,
-    "搜索": Action.KB_SEARCH,
-    "add": Action.KB_ADD,
-    "添加": Action.KB_ADD,
-    "delete": Action.KB_DELETE,
-    "删除": Action.KB_DELETE,
-    "clear": Action.KB_CLEAR,
-    "清空": Action.KB_CLEAR,
-    "reindex": Action.KB_REINDEX,
-    "重建": Action.KB_REINDEX,
-    "load": Action.KB_LOAD,
-    "载入": Action.KB_LOAD,
-    "use": Action.KB_USE,
-    "使用": Action.KB_USE,
-    "test": Action.KB_TEST,
-    "测试": Action.KB_TEST,
-    "source": Action.KB_SOURCE,
-    "出处": Action.KB_SOURCE,
-}
-
-kb = on_command("kb", aliases={"知识库", "资料"}, force_whitespace=True, priority=10, block=True)
 
 
-@kb.handle()
-async def _(
-    event: MessageEvent, speaker: Commanding, knowledge: Knowledge, text: Annotated[Message, CommandArg()]
-) -> None:
-    action, rest = split_subcommand(text.extract_plain_text(), _WORDS)
-    if action is None:
-        await speaker.reply(
-            "没有这个命令，可以用 /kb status、list、show、search、source、add、delete、clear、reindex、test。"
-        )
-        return
-    if refused := await speaker.refusal(action):
-        await speaker.reply(refused)
-        return
-    if action in _LOOKING:
-        asked = await asked_knowledge(speaker)
-        outcome = asked.refusal or await _LOOKING[action](speaker, knowledge, asked.collection, rest)
-    elif action in _CHANGING:
-        outcome = await _chosen_elsewhere(speaker) or await _CHANGING[action](speaker, knowledge, rest)
-    elif action is Action.KB_TEST:
-        outcome = await try_knowledge(speaker, event, knowledge, rest)
-    elif action is Action.KB_SOURCE:
-        outcome = await _source(speaker, rest)
-    else:
-        outcome = await _use(speaker, rest)
-    if outcome:
-        await speaker.reply(outcome)
+async def _asked(speaker: Speaking) -> KnowledgeCollection:
+    """Return the knowledge base that this person asks. End the handler if they may not ask it any more."""
+    asked = await asked_knowledge(speaker)
+    if asked.refusal:
+        await speaker.reply(asked.refusal)
+        raise FinishedException
+    return asked.collection
+
+
+async def _changed(speaker: Speaking) -> KnowledgeCollection:
+    """Return the knowledge base of this chat. End the handler while a private chat asks the files of a group.
+
+    The numbers that the private chat sees are then those of the group.
+    """
+    group_id = None
+    if speaker.place is Place.PRIVATE and not shares_knowledge():
+        group_id = await services().conversations.knowledge_group(speaker.session_id)
+    if group_id is not None:
+        await speaker.reply(f"现在查的是群 {group_id} 的资料，要改请到群里去；发 /kb use 0 换回自己的资料再改。")
+        raise FinishedException
+    return speaker.own_collection
+
+
+Asked = Annotated[KnowledgeCollection, Depends(_asked)]
+Changed = Annotated[KnowledgeCollection, Depends(_changed)]
 
 
 # -- inspection -------------------------------------------------------------------------------------------------------
 
 
-async def _status(_speaker: Speaker, knowledge: KnowledgeService, collection: KnowledgeCollection, _rest: str) -> str:
+async def _status(knowledge: Knowledge, collection: Asked) -> str:
     return status_text(await knowledge.status(collection.name))
 
 
@@ -109,8 +81,8 @@ def status_text(status: KnowledgeStatus) -> str:
     return "\n".join(lines)
 
 
-async def _list(speaker: Speaker, knowledge: KnowledgeService, collection: KnowledgeCollection, rest: str) -> str:
-    page = _number(rest) or 1
+async def _list(speaker: Speaking, knowledge: Knowledge, collection: Asked, argument: Argument) -> str:
+    page = _number(argument) or 1
     entries, total = await knowledge.documents(collection.name, page, _PAGE)
     pages = -(-total // _PAGE)
     if not total:
@@ -127,8 +99,8 @@ def _entry_line(entry: DocumentEntry) -> str:
     return f"{shortened(entry.name, 24)}{version}（{f'{entry.chunks} 块' if entry.ready else '入库中'}）"
 
 
-async def _show(_speaker: Speaker, knowledge: KnowledgeService, collection: KnowledgeCollection, rest: str) -> str:
-    number = _number(rest)
+async def _show(knowledge: Knowledge, collection: Asked, argument: Argument) -> str:
+    number = _number(argument)
     view = await knowledge.show(collection.name, number) if number else None
     if view is None:
         return "没有这个编号，发 /kb list 看编号。" if number else "请写上编号，例如 /kb show 1。"
@@ -142,107 +114,87 @@ async def _show(_speaker: Speaker, knowledge: KnowledgeService, collection: Know
     return "\n".join(lines)
 
 
-async def _search(speaker: Speaker, _knowledge: KnowledgeService, collection: KnowledgeCollection, rest: str) -> str:
-    if not rest:
+async def _search(speaker: Speaking, collection: Asked, argument: Argument) -> str:
+    if not argument:
         return "请写上要找的词，例如 /kb search 报销。"
-    found = await services().retriever.search(collection.name, rest, 5)
+    found = await services().retriever.search(collection.name, argument, 5)
     if not found:
-        return f"没有找到和「{shortened(rest, 30)}」有关的资料。{reading_text(reading_count(speaker, collection))}"
+        return f"没有找到和「{shortened(argument, 30)}」有关的资料。{reading_text(reading_count(speaker, collection))}"
     return "\n".join(
         f"〔{reference.number}〕{shortened(reference.place, 40)}\n{shortened(reference.text, 90)}"
         for reference in found
     )
 
 
-async def _source(speaker: Speaker, rest: str) -> str:
-    number = _number(rest.strip("〔〕[]【】 "))
+async def _source(speaker: Speaking, collection: Asked, argument: Argument) -> str:
+    number = _number(argument.strip("〔〕[]【】 "))
     if not number:
         return "请写上出处的编号，例如 /kb source 1。"
-    # Check again, because a private chat may have switched groups since, or its person may have left the group.
-    asked = await asked_knowledge(speaker)
-    if asked.refusal:
-        return asked.refusal
-    return passage_text(await services().answering.source(speaker.session_id, asked.collection, number), number)
+    return passage_text(await services().answering.source(speaker.session_id, collection, number), number)
+
+
+async def _test(speaker: Speaking, event: MessageEvent, knowledge: Knowledge, argument: Argument) -> str:
+    return await try_knowledge(speaker, event, knowledge, argument)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------------
 
 
-async def _chosen_elsewhere(speaker: Speaker) -> str:
-    """Return why nothing may be changed while a private chat asks the files of a group, or an empty string otherwise.
-
-    The numbers that the private chat sees are then those of the group.
-    """
-    if speaker.place is Place.GROUP or shares_knowledge():
-        return ""
-    group_id = await services().conversations.knowledge_group(speaker.session_id)
-    if group_id is None:
-        return ""
-    return f"现在查的是群 {group_id} 的资料，要改请到群里去；发 /kb use 0 换回自己的资料再改。"
-
-
-async def _add(speaker: Speaker, knowledge: KnowledgeService, rest: str) -> str:
-    title, body = [*rest.split(maxsplit=1), "", ""][:2]
-    if not body.strip():
+async def _add(speaker: Speaking, knowledge: Knowledge, collection: Changed, argument: Argument) -> str:
+    title, body = split_word(argument)
+    if not body:
         return "请写上标题和正文，例如 /kb add 报销时间 每周三下午办理报销。"
     session = speaker.session
-    result = await knowledge.add_text(
-        speaker.own_collection.name, title, body.strip(), session.group_id, session.user_id
-    )
+    result = await knowledge.add_text(collection.name, title, body, session.group_id, session.user_id)
     return ingest_text(result)
 
 
-async def _delete(speaker: Speaker, knowledge: KnowledgeService, rest: str) -> str:
-    number = _number(rest)
-    collection = speaker.own_collection.name
-    view = await knowledge.show(collection, number, passages=0) if number else None
+async def _delete(knowledge: Knowledge, collection: Changed, argument: Argument) -> str | Confirmation:
+    number = _number(argument)
+    view = await knowledge.show(collection.name, number, passages=0) if number else None
     if view is None:
         return "没有这个编号，发 /kb list 看编号。" if number else "请写上编号，例如 /kb delete 1。"
 
     async def act() -> str:
-        entry = await knowledge.delete(collection, view.entry.number)
+        entry = await knowledge.delete(collection.name, view.entry.number)
         return f"「{entry.name}」已删除。" if entry else "这个文件已经不在了。"
 
-    return confirmations.ask(
-        speaker.session, Action.KB_DELETE, f"要删除「{view.entry.name}」（{view.entry.chunks} 块）", act
-    )
+    return Confirmation(f"要删除「{view.entry.name}」（{view.entry.chunks} 块）", act)
 
 
-async def _clear(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
-    collection = speaker.own_collection.name
-    _, total = await knowledge.documents(collection, 1, 1)
+async def _clear(speaker: Speaking, knowledge: Knowledge, collection: Changed) -> str | Confirmation:
+    _, total = await knowledge.documents(collection.name, 1, 1)
     if not total:
-        return f"知识库是空的。{reading_text(reading_count(speaker, speaker.own_collection))}"
-    return _ask_to_clear(speaker.session, knowledge, collection, total)
+        return f"知识库是空的。{reading_text(reading_count(speaker, collection))}"
+    return _clearing(knowledge, collection.name, total)
 
 
-def _ask_to_clear(session: Session, knowledge: KnowledgeService, collection: str, total: int) -> str:
-    async def act() -> str:
+def _clearing(knowledge: KnowledgeService, collection: str, total: int, since: str = "") -> Confirmation:
+    async def act() -> str | Confirmation:
         count = await knowledge.clear(collection, at_most=total)
         if count > total:
-            return f"又来了 {count - total} 个文件，还没有删除。" + _ask_to_clear(session, knowledge, collection, count)
+            return _clearing(knowledge, collection, count, f"又来了 {count - total} 个文件，还没有删除。")
         return f"已删除全部 {count} 个文件。"
 
-    return confirmations.ask(session, Action.KB_CLEAR, f"要清空知识库，删除全部 {total} 个文件", act)
+    return Confirmation(f"{since}要清空知识库，删除全部 {total} 个文件", act)
 
 
-async def _reindex(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
-    count = await knowledge.reindex(speaker.own_collection.name)
+async def _reindex(knowledge: Knowledge, collection: Changed) -> str:
+    count = await knowledge.reindex(collection.name)
     if not count:
         return "知识库是空的，没有要重建的。"
     return f"开始用原文件重建 {count} 个文件的索引，期间照常可以问，进度看 /kb status。"
 
 
-async def _load(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> str:
+async def _load(speaker: Speaking, knowledge: Knowledge, collection: Changed) -> str:
     """Load the files of the import folder. The bot fixes its name, so that nothing a person types becomes a path."""
-    collection = speaker.own_collection.name
-    folder: Path = settings().data_dir / "import" / collection
+    folder: Path = settings().data_dir / "import" / collection.name
     if not folder.is_dir():
-        return f"请先在服务器的数据目录里建 import/{collection}，把文件放进去再发这个命令。"
+        return f"请先在服务器的数据目录里建 import/{collection.name}，把文件放进去再发这个命令。"
     counts = dict.fromkeys(IngestStatus, 0)
     refused: list[str] = []
     session = speaker.session
-    async for result in knowledge.load_directory(collection, folder, session.group_id, session.user_id):
+    async for result in knowledge.load_directory(collection.name, folder, session.group_id, session.user_id):
         counts[result.status] += 1
         if result.status is IngestStatus.REJECTED:
             refused.append(f"「{shortened(result.name, 20)}」{result.reason}")
@@ -256,15 +208,15 @@ async def _load(speaker: Speaker, knowledge: KnowledgeService, _rest: str) -> st
     return "\n".join(lines)
 
 
-async def _use(speaker: Speaker, rest: str) -> str:
+async def _use(speaker: Speaking, argument: Argument) -> str:
     if shares_knowledge():
         return "现在所有群共用一个知识库，不用选群。"
     conversations = services().conversations
-    if rest in ("0", "自己", "off"):
+    if argument in ("0", "自己", "off"):
         await conversations.use_knowledge_group(speaker.session_id, None)
         await services().memory.clear(speaker.session_id)
         return "好，现在查你自己的资料，之前的对话不再带入。"
-    group_id = _number(rest)
+    group_id = _number(argument)
     if not group_id:
         return "请写上群号，例如 /kb use 123456；发 /kb use 0 换回自己的资料。"
     if await member_role(speaker.bot, group_id, speaker.session.user_id, fresh=True) is None:
@@ -277,20 +229,62 @@ async def _use(speaker: Speaker, rest: str) -> str:
 
 def _number(text: str) -> int:
     """Return a positive number, or 0 for anything else."""
-    text = text.strip()
     return int(text) if text.isdecimal() and len(text) <= 12 else 0
 
 
-_LOOKING: Mapping[Action, Callable[[Speaker, KnowledgeService, KnowledgeCollection, str], Awaitable[str]]] = {
-    Action.KB_STATUS: _status,
-    Action.KB_LIST: _list,
-    Action.KB_SHOW: _show,
-    Action.KB_SEARCH: _search,
-}
-_CHANGING: Mapping[Action, Callable[[Speaker, KnowledgeService, str], Awaitable[str]]] = {
-    Action.KB_ADD: _add,
-    Action.KB_DELETE: _delete,
-    Action.KB_CLEAR: _clear,
-    Action.KB_REINDEX: _reindex,
-    Action.KB_LOAD: _load,
-}
+# In a private chat the knowledge base belongs to the person, so they may do everything with it.
+_ADDING = Rights(group=Role.ADMIN, shared_knowledge=Role.ADMIN)
+_CHANGING = Rights(group=Role.ADMIN, shared_knowledge=Role.SUPERUSER)
+
+register(
+    Command(
+        "kb",
+        ("知识库", "资料"),
+        "知识库",
+        subcommands=(
+            Command("status", ("状态",), "知识库状态", _status),
+            Command("list", ("列表",), "文件列表", _list, arguments="[页]", example="2"),
+            Command("show", ("查看",), "看一个文件", _show, arguments="编号", example="1"),
+            Command("search", ("搜索",), "查资料原文", _search, arguments="词", example="报销"),
+            Command("source", ("出处",), "看上一个回答的出处原文", _source, arguments="编号", example="1"),
+            Command(
+                "use",
+                ("使用",),
+                "私聊里查那个群的资料",
+                _use,
+                arguments="群号",
+                example="123456",
+                rights=Rights(group=None),
+            ),
+            # It shows raw candidates, and a complete test set keeps the machine busy.
+            Command(
+                "test",
+                ("测试",),
+                "看会不会答、为什么，或测一个 CSV",
+                _test,
+                arguments="[问题]",
+                example="住宿能报多少",
+                rights=_ADDING,
+            ),
+            Command(
+                "add",
+                ("添加",),
+                "手写一条资料",
+                _add,
+                arguments="标题 正文",
+                example="报销时间 每周三下午办理报销。",
+                rights=_ADDING,
+            ),
+            Command("delete", ("删除",), "删除文件", _delete, arguments="编号", example="1", rights=_CHANGING),
+            Command("clear", ("清空",), "清空知识库", _clear, rights=_CHANGING),
+            Command("reindex", ("重建",), "用原文件重建索引", _reindex, rights=_CHANGING),
+            Command(
+                "load",
+                ("载入",),
+                "载入服务器上 import 目录的文件",
+                _load,
+                rights=Rights(group=Role.SUPERUSER, private=Role.SUPERUSER),
+            ),
+        ),
+    )
+)

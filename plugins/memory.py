@@ -1,61 +1,22 @@
 """The command /memory, which shows what the bot remembers of a person's own conversation."""
 
-from collections.abc import Mapping
-from typing import Annotated
-
-from nonebot import on_command
-from nonebot.adapters.onebot.v11 import Message
-from nonebot.params import CommandArg
 from nonebot.plugin import PluginMetadata
 
-from qq.budget import Commanding
-from qq.depends import Memory, confirmations
+from qq.commands.matcher import register
+from qq.commands.models import Command
+from qq.confirmations import Confirmation
+from qq.depends import Memory
 from qq.messages import shortened
-from qq.speaker import Speaker, asked_knowledge
-from qq.subcommands import split_subcommand
-from services.memory.service import Exchange, MemoryService
-from services.roles import Action
+from qq.speaker import Speaking, asked_knowledge
+from services.memory.service import Exchange
+from services.roles import Rights, Role
 
 __plugin_meta__ = PluginMetadata(
     "记忆", "查看、总结、清空对话记忆", "/memory status、/memory show……", type="application"
 )
 
-_WORDS: Mapping[str, Action] = {
-    "status": Action.MEMORY_STATUS,
-    "状态": Action.MEMORY_STATUS,
-    "show": Action.MEMORY_SHOW,
-    "查看": Action.MEMORY_SHOW,
-    "compact": Action.MEMORY_COMPACT,
-    "总结": Action.MEMORY_COMPACT,
-    "clear": Action.MEMORY_CLEAR,
-    "清空": Action.MEMORY_CLEAR,
-}
-_SHARED: Mapping[Action, Action] = {
-    Action.MEMORY_COMPACT: Action.MEMORY_COMPACT_SHARED,
-    Action.MEMORY_CLEAR: Action.MEMORY_CLEAR_SHARED,
-}
 
-memory = on_command("memory", aliases={"记忆"}, force_whitespace=True, priority=10, block=True)
-
-
-@memory.handle()
-async def _(speaker: Commanding, memories: Memory, text: Annotated[Message, CommandArg()]) -> None:
-    action, _rest = split_subcommand(text.extract_plain_text(), _WORDS)
-    if action is None:
-        await speaker.reply("没有这个命令，可以用 /memory status、show、compact、clear。")
-        return
-    if refused := await speaker.refusal(_needed(speaker, action)):
-        await speaker.reply(refused)
-        return
-    await speaker.reply(await _OUTCOMES[action](speaker, memories))
-
-
-def _needed(speaker: Speaker, action: Action) -> Action:
-    """Return the right that `action` requires here."""
-    return _SHARED.get(action, action) if speaker.shares_memory else action
-
-
-async def _status(speaker: Speaker, memories: MemoryService) -> str:
+async def _status(speaker: Speaking, memories: Memory) -> str:
     status = await memories.status(speaker.session_id)
     whose = "全群共用" if speaker.shares_memory else "你自己的"
     lines = [f"{whose}对话：{status.turns} 轮" + (f"，其中 {status.failed} 轮没答成" if status.failed else "")]
@@ -69,7 +30,7 @@ async def _status(speaker: Speaker, memories: MemoryService) -> str:
     return "\n".join(lines)
 
 
-async def _show(speaker: Speaker, memories: MemoryService) -> str:
+async def _show(speaker: Speaking, memories: Memory) -> str:
     # A private conversation about the files of a group reveals them, so it is only shown to a current member.
     if refused := (await asked_knowledge(speaker)).refusal:
         return refused
@@ -91,23 +52,31 @@ def _outcome(exchange: Exchange) -> str:
     return "（没答成）" if exchange.failed else shortened(exchange.answer, 80)
 
 
-async def _compact(speaker: Speaker, memories: MemoryService) -> str:
+async def _compact(speaker: Speaking, memories: Memory) -> str:
     count = await memories.compact(speaker.session_id)
     if not count:
         return "对话还很短，不用总结。"
     return f"已把 {count} 条消息总结成一条，链接、数字、日期和文件名都保留了；原来的对话仍在记录里。"
 
 
-async def _clear(speaker: Speaker, memories: MemoryService) -> str:
+async def _clear(speaker: Speaking, memories: Memory) -> Confirmation:
     async def act() -> str:
         return f"好，忘掉了，共 {await memories.clear(speaker.session_id)} 条消息。"
 
-    return confirmations.ask(speaker.session, _needed(speaker, Action.MEMORY_CLEAR), "要忘掉这段对话", act)
+    return Confirmation("要忘掉这段对话", act)
 
 
-_OUTCOMES = {
-    Action.MEMORY_STATUS: _status,
-    Action.MEMORY_SHOW: _show,
-    Action.MEMORY_COMPACT: _compact,
-    Action.MEMORY_CLEAR: _clear,
-}
+register(
+    Command(
+        "memory",
+        ("记忆",),
+        "对话记忆",
+        subcommands=(
+            Command("status", ("状态",), "记忆状态", _status),
+            Command("show", ("查看",), "最近的对话", _show),
+            # The memory of a whole group is not a matter of one member.
+            Command("compact", ("总结",), "现在就总结", _compact, rights=Rights(shared_memory=Role.ADMIN)),
+            Command("clear", ("清空",), "忘掉这段对话", _clear, rights=Rights(shared_memory=Role.ADMIN)),
+        ),
+    )
+)

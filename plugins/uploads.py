@@ -22,7 +22,7 @@ from services.errors import DocumentRejected, DownloadFailed, ServiceError
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.service import KnowledgeService
 from services.records.tables import UploadRecord
-from services.roles import Action, Place, Role, lowest_role, refusal
+from services.roles import UPLOAD, UPLOAD_PRIVATE, Place, Role, Venue, refusal
 from services.session import Session
 
 __plugin_meta__ = PluginMetadata("收文件", "群文件自动入库", "把文件发到群里或私聊发给我", type="application")
@@ -173,8 +173,8 @@ def _is_retold(session: Session, file: UploadedFile, told_by: str) -> bool:
 async def _refusal(bot: Bot, session: Session, file: UploadedFile, knowledge: KnowledgeService) -> str:
     """Return why a file should not be fetched, or an empty string if it should."""
     place = Place.PRIVATE if session.group_id is None else Place.GROUP
-    action = Action.UPLOAD if place is Place.GROUP else Action.UPLOAD_PRIVATE
-    needed = lowest_role(place, action, shared=shares_knowledge()) or Role.SUPERUSER
+    rights = UPLOAD if place is Place.GROUP else UPLOAD_PRIVATE
+    needed = rights.lowest(Venue(place, shares_knowledge())) or Role.SUPERUSER
     if session.group_id is not None:
         needed = max(needed, _UPLOAD_ROLES[settings().knowledge.upload_role])
     if needed > Role.MEMBER and await _role(bot, session) < needed:

@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from nonebot.exception import FinishedException
 from nonebot.params import Depends
 
 from qq.depends import services
-from qq.speaker import Speaker, Speaking
+from qq.speaker import Speaker
 from services.budgets.questions import QuestionBudget
 from services.roles import Role
 
@@ -24,16 +23,8 @@ async def within_command_budget(speaker: Speaker) -> bool:
     return admission.refusal is None
 
 
-async def _commanding(speaker: Speaking) -> Speaker:
-    """Return the speaker of a command within their budget. End the handler if the budget is exhausted."""
-    if not await within_command_budget(speaker):
-        raise FinishedException
-    return speaker
-
-
 async def _questions() -> QuestionBudget:
     return services().questions
 
 
-Commanding = Annotated[Speaker, Depends(_commanding)]
 Questions = Annotated[QuestionBudget, Depends(_questions)]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from services.roles import Action
+from services.roles import Rights
 from services.session import Session
 
 WAIT_S = 60
@@ -13,11 +13,22 @@ NO = frozenset({"取消", "算了"})
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """A pending act. `action` is the right that the person needs when they confirm it."""
+class Confirmation:
+    """An irreversible act that has to be confirmed first.
 
-    action: Action
-    act: Callable[[], Awaitable[str]]
+    `what` says what it will do. `act` does it and returns the sentence about its outcome, or another act to confirm.
+    """
+
+    what: str
+    act: Callable[[], Awaitable["str | Confirmation"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A pending act. `rights` are those that the person needs when they confirm it."""
+
+    rights: Rights
+    act: Callable[[], Awaitable[str | Confirmation]]
     expires_at: float
 
 
@@ -36,12 +47,12 @@ class Confirmations:
         self._clock = clock
         self._questions: dict[Session, Pending | _Closed] = {}
 
-    def ask(self, session: Session, action: Action, what: str, act: Callable[[], Awaitable[str]]) -> str:
-        """Store `act`, which returns the sentence about its outcome, and return the question to send."""
+    def ask(self, session: Session, rights: Rights, confirmation: Confirmation) -> str:
+        """Store the act of a person who has these rights, and return the question to send."""
         now = self._clock()
         self._questions = {key: item for key, item in self._questions.items() if item.expires_at > now}
-        self._questions[session] = Pending(action, act, now + WAIT_S)
-        return f"{what}，不能恢复。{WAIT_S} 秒内回复「确认」就执行，回复「取消」就算了。"
+        self._questions[session] = Pending(rights, confirmation.act, now + WAIT_S)
+        return f"{confirmation.what}，不能恢复。{WAIT_S} 秒内回复「确认」就执行，回复「取消」就算了。"
 
     def concerns(self, session: Session) -> bool:
         """Return whether 确认 or 取消 from this person in this chat answers an open or a just answered question."""

@@ -10,7 +10,7 @@ from nonebot.params import Depends
 
 from qq.chat import Chat
 from qq.depends import outbox, receipts, services, settings
-from services.roles import Action, Place, Role, lowest_role, refusal
+from services.roles import Place, Rights, Role, Venue, refusal
 from services.session import KnowledgeCollection, KnowledgeScope, Session, SessionScope
 
 _ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER}
@@ -34,6 +34,11 @@ class Speaker:
     def place(self) -> Place:
         """The kind of place: a group or a private chat."""
         return Place.PRIVATE if self.session.group_id is None else Place.GROUP
+
+    @property
+    def venue(self) -> Venue:
+        """The chat as far as rights depend on it."""
+        return Venue(self.place, shares_knowledge(), self.shares_memory)
 
     @property
     def session_id(self) -> str:
@@ -63,9 +68,9 @@ class Speaker:
             return _ROLES[self._claimed_role]
         return await member_role(self.bot, self.session.group_id, self.session.user_id) or Role.MEMBER
 
-    async def refusal(self, action: Action) -> str:
-        """Return why the person may not do this here, or an empty string if they may."""
-        lowest = lowest_role(self.place, action, shared=shares_knowledge())
+    async def refusal(self, rights: Rights) -> str:
+        """Return why the person does not have these rights here, or an empty string if they have them."""
+        lowest = rights.lowest(self.venue)
         if lowest is not None and (lowest is Role.MEMBER or await self.role() >= lowest):
             return ""
         return refusal(self.place, lowest)

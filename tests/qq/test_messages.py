@@ -1,15 +1,12 @@
 """Tests of answers and outcomes as people read them."""
 
 from qq.messages import answer_text, arrival_text, ingest_text, passage_text, receipt_text
-from qq.subcommands import split_subcommand
 from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.knowledge.models import IngestResult, IngestStatus
 from services.records.conversations import Source
 from services.retrieval.models import Reference
-from services.roles import Action
 
 SOURCES = (Source(1, "制度.pdf 第3页"),)
-WORDS = {"status": Action.KB_STATUS, "列表": Action.KB_LIST}
 
 
 def test_sources_come_last() -> None:
@@ -124,10 +121,3 @@ def test_receipts_say_that_hidden_text_was_left_out() -> None:
         plain = ingest_text(IngestResult(status, "甲.docx", 1, 2, 3, 4, 5.0))
         told = ingest_text(IngestResult(status, "甲.docx", 1, 2, 3, 4, 5.0, hidden_text=True))
         assert told == plain.removesuffix("。") + "；文件里有看不见的文字，没有收。"
-
-
-def test_subcommands() -> None:
-    assert split_subcommand("", WORDS) == (Action.KB_STATUS, "")
-    assert split_subcommand("STATUS", WORDS) == (Action.KB_STATUS, "")
-    assert split_subcommand(" 列表  2 3", WORDS) == (Action.KB_LIST, "2 3")
-    assert split_subcommand("没有", WORDS) == (None, "")

@@ -1,0 +1,77 @@
+"""Fixtures that load all plugins once, with the real services on a temporary directory, as bot.py does."""
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import nonebot
+import pytest
+from nonebot.matcher import matchers
+from nonebug import App
+from nonebug.fixture import lifespan_ctx
+from nonebug.provider import NoneBugProvider
+
+import bot
+from services.session import KnowledgeScope, SessionScope
+from services.settings import Settings, load_settings
+from tests.e2e.model_server import ModelServer
+from tests.plugins.conversation import SUPERUSER, Conversation
+
+_groups = itertools.count(700001)
+
+Rescope = Callable[[KnowledgeScope, SessionScope], None]
+
+
+@pytest.fixture(scope="session")
+async def model_server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+async def loaded(tmp_path_factory: pytest.TempPathFactory, model_server: ModelServer) -> AsyncIterator[Settings]:
+    """Load the plugins and run their startup and shutdown. A process can only do this once."""
+    directory = tmp_path_factory.mktemp("bot")
+    settings = load_settings(
+        directory / "none.env",
+        {
+            "DATA_DIR": str(directory),
+            "SUPERUSERS": str(SUPERUSER),
+            "SANDBOX__ENABLED": "false",
+            "LLM__BASE_URL": model_server.base_url,
+            "LLM__API_KEY": "test-key",
+            "LLM__MODEL": "test-model",
+            "SEND__GROUP_INTERVAL_S": "0",
+            "SEND__PER_MINUTE": "0",
+            "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": "0",
+        },
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(bot.ROOT)
+        bot.load(settings)
+    matchers.set_provider(NoneBugProvider)
+    async with lifespan_ctx():
+        yield settings
+
+
+@pytest.fixture
+def conversation(loaded: Settings) -> Conversation:
+    """Return a conversation in a group of its own."""
+    return Conversation(App(), next(_groups))
+
+
+@pytest.fixture
+def rescope(loaded: Settings) -> Iterator[Rescope]:
+    """Return a function that changes what groups share, for one test."""
+    config: Any = nonebot.get_driver().config
+
+    def change(knowledge: KnowledgeScope, session: SessionScope) -> None:
+        config.qunzhi = loaded.model_copy(
+            update={
+                "knowledge": loaded.knowledge.model_copy(update={"scope": knowledge}),
+                "session": loaded.session.model_copy(update={"scope": session}),
+            }
+        )
+
+    yield change
+    config.qunzhi = loaded
