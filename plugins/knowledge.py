@@ -13,11 +13,11 @@ from qq.budget import Commanding
 from qq.depends import Knowledge, confirmations, services, settings
 from qq.knowledge_trial import try_knowledge
 from qq.messages import ingest_text, passage_text, reading_text, shortened, size_text, time_text
-from qq.speaker import Speaker, asked_knowledge, member_role, reading_count, shares_knowledge
+from qq.speaker import Speaker, asked_knowledge, member_lookup, reading_count, shares_knowledge
 from qq.subcommands import split_subcommand
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
-from services.roles import Action, Place
+from services.roles import Action
 from services.session import KnowledgeCollection, Session
 
 __plugin_meta__ = PluginMetadata("知识库", "查看和管理群资料", "/kb status、/kb list……", type="application")
@@ -70,7 +70,9 @@ async def _(
         asked = await asked_knowledge(speaker)
         outcome = asked.refusal or await _LOOKING[action](speaker, knowledge, asked.collection, rest)
     elif action in _CHANGING:
-        outcome = await _chosen_elsewhere(speaker) or await _CHANGING[action](speaker, knowledge, rest)
+        outcome = await services().access.change_refusal(speaker.session) or await _CHANGING[action](
+            speaker, knowledge, rest
+        )
     elif action is Action.KB_TEST:
         outcome = await try_knowledge(speaker, event, knowledge, rest)
     elif action is Action.KB_SOURCE:
@@ -168,19 +170,6 @@ async def _source(speaker: Speaker, rest: str) -> str:
 # -- changes ----------------------------------------------------------------------------------------------------------
 
 
-async def _chosen_elsewhere(speaker: Speaker) -> str:
-    """Return why nothing may be changed while a private chat asks the files of a group, or an empty string otherwise.
-
-    The numbers that the private chat sees are then those of the group.
-    """
-    if speaker.place is Place.GROUP or shares_knowledge():
-        return ""
-    group_id = await services().conversations.knowledge_group(speaker.session_id)
-    if group_id is None:
-        return ""
-    return f"现在查的是群 {group_id} 的资料，要改请到群里去；发 /kb use 0 换回自己的资料再改。"
-
-
 async def _add(speaker: Speaker, knowledge: KnowledgeService, rest: str) -> str:
     title, body = [*rest.split(maxsplit=1), "", ""][:2]
     if not body.strip():
@@ -267,8 +256,8 @@ async def _use(speaker: Speaker, rest: str) -> str:
     group_id = _number(rest)
     if not group_id:
         return "请写上群号，例如 /kb use 123456；发 /kb use 0 换回自己的资料。"
-    if await member_role(speaker.bot, group_id, speaker.session.user_id, fresh=True) is None:
-        return f"无法确认你在群 {group_id} 里，不能查那个群的资料。"
+    if refused := await services().access.choice_refusal(speaker.session, group_id, member_lookup(speaker.bot)):
+        return refused
     await conversations.use_knowledge_group(speaker.session_id, group_id)
     # What was said about the files of one group must not be carried into questions about those of another.
     await services().memory.clear(speaker.session_id)

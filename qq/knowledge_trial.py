@@ -15,8 +15,9 @@ from qq.outbox.outbox import Delivery
 from qq.outbox.send_queue import Priority
 from qq.reports.evaluation import result_csv, summary_text
 from qq.reports.retrieval import file_name, retrieval_text
-from qq.speaker import AskedKnowledge, Speaker, asked_knowledge, member_role
+from qq.speaker import Speaker, asked_knowledge, member_lookup
 from qq.working import working
+from services.access import AskedKnowledge
 from services.budgets.charge import Charge, charged
 from services.errors import DocumentRejected, DownloadFailed, ServiceError
 from services.evaluation.models import Sample
@@ -24,7 +25,7 @@ from services.evaluation.samples import MAX_BYTES, read_samples
 from services.evaluation.service import evaluate, try_question
 from services.knowledge.download import too_large
 from services.knowledge.service import KnowledgeService
-from services.roles import Place, Role, refusal
+from services.roles import Place
 from services.session import Session
 
 _MAX_QUOTED_CHARS = 500
@@ -63,14 +64,8 @@ async def try_knowledge(speaker: Speaker, event: MessageEvent, knowledge: Knowle
 
 
 async def _refusal(speaker: Speaker, asked: AskedKnowledge) -> str:
-    """Return why this person may not inspect the knowledge base this openly, or an empty string if they may.
-
-    In a private chat, the knowledge base of a group is only shown to admins of the group.
-    """
-    if asked.refusal or asked.group_id is None or await speaker.role() is Role.SUPERUSER:
-        return asked.refusal
-    role = await member_role(speaker.bot, asked.group_id, speaker.session.user_id)
-    return "" if role is not None and role >= Role.ADMIN else refusal(Place.GROUP, Role.ADMIN)
+    """Return why this person may not inspect the knowledge base this openly, or an empty string if they may."""
+    return await services().access.inspection_refusal(speaker.session, asked, member_lookup(speaker.bot))
 
 
 def _place(speaker: Speaker) -> Session:

@@ -26,8 +26,6 @@ class Action(StrEnum):
 
     HELP = "help"
     ASK = "ask"
-    UPLOAD = "upload"
-    UPLOAD_PRIVATE = "upload private"
     KB_STATUS = "kb status"
     KB_LIST = "kb list"
     KB_SHOW = "kb show"
@@ -71,9 +69,6 @@ class Rule:
 ROLES: Mapping[Action, Rule] = {
     Action.HELP: Rule(Role.MEMBER, Role.MEMBER, "/help 看能用的命令"),
     Action.ASK: Rule(Role.MEMBER, Role.MEMBER, "/ask 问题（或 @我、回复我）"),
-    Action.UPLOAD: Rule(Role.MEMBER, None),
-    # Nobody should add a private file by accident to a knowledge base that every group reads.
-    Action.UPLOAD_PRIVATE: Rule(None, Role.MEMBER, shared=Role.SUPERUSER),
     Action.KB_STATUS: Rule(Role.MEMBER, Role.MEMBER, "/kb status 知识库状态"),
     Action.KB_LIST: Rule(Role.MEMBER, Role.MEMBER, "/kb list [页] 文件列表"),
     Action.KB_SHOW: Rule(Role.MEMBER, Role.MEMBER, "/kb show 编号 看一个文件"),

@@ -11,8 +11,6 @@ GROUP, PRIVATE = Place.GROUP, Place.PRIVATE
 EXPECTED: dict[Action, tuple[str, str, str, str]] = {
     Action.HELP: ("maos", "maos", "maos", "maos"),
     Action.ASK: ("maos", "maos", "maos", "maos"),
-    Action.UPLOAD: ("maos", "", "maos", ""),
-    Action.UPLOAD_PRIVATE: ("", "maos", "", "s"),
     Action.KB_STATUS: ("maos", "maos", "maos", "maos"),
     Action.KB_LIST: ("maos", "maos", "maos", "maos"),
     Action.KB_SHOW: ("maos", "maos", "maos", "maos"),
