@@ -14,6 +14,7 @@ from services.budgets.questions import QuestionBudget
 from services.database import open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
+from services.evaluation.service import Evaluations
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
 from services.knowledge.intake import Intake
@@ -55,6 +56,7 @@ class Services:
     answering: QuestionAnswering
     questions: QuestionBudget
     proactive: ProactiveService
+    evaluations: Evaluations
     conversations: ConversationRecords
     embedding: EmbeddingModel
     model_name: str
@@ -137,6 +139,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             answering=QuestionAnswering(retriever, chain, memory, model_budget),
             questions=questions,
             proactive=proactive,
+            evaluations=Evaluations(retriever),
             conversations=conversations,
             embedding=embedding,
             model_name=model.name if model else "",

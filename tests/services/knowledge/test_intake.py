@@ -82,9 +82,11 @@ class Account:
         assert min_bytes_per_s == 20_000
         self._messenger.fetched.append((arrival.name, await self._messenger.listed()))
         await self.gate.wait()
+        content = self._messenger.contents[arrival.source["id"]]
         if self.failure is not None:
+            await asyncio.to_thread(target.write_bytes, content[: len(content) // 2])
             raise self.failure
-        await asyncio.to_thread(target.write_bytes, self._messenger.contents[arrival.source["id"]])
+        await asyncio.to_thread(target.write_bytes, content)
 
 
 @dataclass
