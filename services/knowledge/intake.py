@@ -8,8 +8,8 @@ import asyncio
 import errno
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 # Seconds between attempts when the disk or the database fails: short at first, about two hours in total.
 RETRY_AFTER_S = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
+_LOOK_AGAIN_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ class Intake:
         self._retry_after_s = tuple(retry_after_s)
         # The ids of the uploads that a task is working on.
         self._in_hand: set[int] = set()
+        # Those of them that are being fetched and ingested, by collection and name.
+        self._attempts: dict[tuple[str, str], set[int]] = {}
 
     async def receive(self, arrival: Arrival, messenger: Messenger) -> None:
         """Fetch and ingest a file that just arrived, and report the outcome."""
@@ -240,21 +243,47 @@ class Intake:
     ) -> IngestResult:
         knowledge = self._knowledge
         collection = arrival.session.collection(self._scope).name
-        async with knowledge.receiving(collection, upload.name, upload.size, upload.group_id, upload.user_id):
-            await connection.fetch(
-                arrival, path, max_bytes=knowledge.max_bytes, min_bytes_per_s=knowledge.min_bytes_per_s
+        with self._attempting(collection, upload):
+            async with knowledge.receiving(collection, upload.name, upload.size, upload.group_id, upload.user_id):
+                await connection.fetch(
+                    arrival, path, max_bytes=knowledge.max_bytes, min_bytes_per_s=knowledge.min_bytes_per_s
+                )
+            await self._after_older_ones(collection, upload)
+            return await knowledge.ingest(
+                IncomingFile(
+                    collection=collection,
+                    path=path,
+                    name=upload.name,
+                    group_id=upload.group_id,
+                    uploader_id=upload.user_id,
+                    received_at=upload.received_at,
+                    upload_id=upload.id,
+                )
             )
-        return await knowledge.ingest(
-            IncomingFile(
-                collection=collection,
-                path=path,
-                name=upload.name,
-                group_id=upload.group_id,
-                uploader_id=upload.user_id,
-                received_at=upload.received_at,
-                upload_id=upload.id,
-            )
-        )
+
+    @contextmanager
+    def _attempting(self, collection: str, upload: UploadRecord) -> Generator[None]:
+        key = collection, upload.name
+        self._attempts.setdefault(key, set()).add(upload.id)
+        try:
+            yield
+        finally:
+            self._attempts[key].discard(upload.id)
+            if not self._attempts[key]:
+                del self._attempts[key]
+
+    async def _after_older_ones(self, collection: str, upload: UploadRecord) -> None:
+        """Wait until files of the same name that arrived earlier, and are being fetched too, have become documents.
+
+        Otherwise a slow download of an old version would make it the newest one.
+        """
+        attempts = self._attempts[collection, upload.name]
+        for older in sorted(number for number in attempts if number < upload.id):
+            while older in attempts:
+                row = await self._uploads.get(older)
+                if row is None or row.document_id is not None:
+                    break
+                await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _finish(self, upload: UploadRecord) -> None:
         """Remove a file from the list, and retry while the database fails.

@@ -82,6 +82,8 @@ class Account:
         assert min_bytes_per_s == 20_000
         self._messenger.fetched.append((arrival.name, await self._messenger.listed()))
         await self.gate.wait()
+        if (gate := self._messenger.gates.get(arrival.source["id"])) is not None:
+            await gate.wait()
         content = self._messenger.contents[arrival.source["id"]]
         if self.failure is not None:
             await asyncio.to_thread(target.write_bytes, content[: len(content) // 2])
@@ -99,6 +101,8 @@ class Chats:
     told: list[IngestResult] = field(default_factory=list[IngestResult])
     # The name of each fetched file, and the names on the list at that moment.
     fetched: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
+    # Downloads that wait, by the id of the source.
+    gates: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
     announced: list[bool] = field(default_factory=list[bool])
     account: Account | None = None
     delivers: bool = True
@@ -268,6 +272,51 @@ async def test_a_reconnected_account_fetches_at_once(world: World) -> None:
     await receiving
     assert chats.statuses == [IngestStatus.INDEXED]
     assert len(chats.fetched) == 2
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_the_version_that_was_sent_last_is_the_newest(world: World, is_restarted: bool) -> None:
+    intake, chats = await world.open(), world.chats
+    chats.gates["id"] = asyncio.Event()
+    chats.contents["corrected"] = "差旅报销要在出差结束后九天内提交。\n".encode()
+    first = asyncio.create_task(intake.receive(arrival(), chats))
+    await until_fetching(chats)
+    if is_restarted:
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        chats.fetched.clear()
+        intake = await world.open()
+        first = asyncio.create_task(intake.resume(ACCOUNT, chats))
+        await until_fetching(chats)
+    second = asyncio.create_task(intake.receive(arrival(key="corrected"), chats))
+    chats.contents["other"] = "食堂周一到周五供应午餐。\n".encode()
+    await intake.receive(arrival("食堂.txt", key="other"), chats)
+    assert not second.done(), "its bytes are here, but those of the former version are not"
+    chats.gates["id"].set()
+    await asyncio.gather(first, second)
+    assert await chats.listed() == []
+    entries = await DocumentRecords(world.database).page("group_777", 0, 100)
+    assert {(document.name, document.version) for document in entries} == {("报销.txt", 2), ("食堂.txt", 1)}
+    (newest,) = [document for document in entries if document.version == 2]
+    assert (world.directory / "files" / newest.stored_name).read_bytes() == chats.contents["corrected"]
+
+
+async def test_a_former_version_that_fails_holds_up_no_later_one(world: World) -> None:
+    intake, chats = await world.open(), world.chats
+    lost = chats.account
+    assert lost is not None
+    lost.gate.clear()
+    lost.failure = DownloadFailed("文件链接已失效，请重新发一次文件。")
+    chats.contents["corrected"] = "差旅报销要在出差结束后九天内提交。\n".encode()
+    first = asyncio.create_task(intake.receive(arrival(), chats))
+    await until_fetching(chats)
+    chats.account = None
+    lost.gate.set()
+    await first
+    chats.account = Account(chats)
+    async with asyncio.timeout(20):
+        await intake.receive(arrival(key="corrected"), chats)
+    assert chats.statuses == [IngestStatus.INDEXED]
 
 
 async def test_a_download_that_fails_while_connected_is_the_senders_to_repeat(world: World) -> None:
