@@ -1,24 +1,18 @@
 """The commands /help and /bot: what a person may do, and the state of the bot."""
 
 import asyncio
-import platform
-import shutil
-import time
-import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
-from importlib.metadata import version
-from pathlib import Path
 
-from nonebot import get_bots
 from nonebot.plugin import PluginMetadata
 
 from qq.commands.matcher import Argument, help_for, register
 from qq.commands.models import Command
-from qq.depends import Proactive, outbox, services, settings, started_at
-from qq.messages import size_text, time_text
+from qq.depends import Proactive
+from qq.messages import time_text
 from qq.reports import proactive as proactive_report
 from qq.speaker import Speaker, Speaking
+from qq.status import bot_status, status_text
 from services.proactive.durations import LONGEST_QUIET, parse_duration
 from services.roles import Rights, Role
 
@@ -44,7 +38,7 @@ async def _help(speaker: Speaking, argument: Argument) -> str:
 
 
 async def _status() -> str:
-    return await asyncio.to_thread(status_text)
+    return status_text(await asyncio.to_thread(bot_status))
 
 
 async def _auto(speaker: Speaking, proactive: Proactive, argument: Argument) -> str:
@@ -83,34 +77,6 @@ def _group_of(speaker: Speaker) -> int:
     if speaker.session.group_id is None:
         raise ValueError("not in a group")
     return speaker.session.group_id
-
-
-def status_text() -> str:
-    """Return the state of the whole bot, which fits on one phone screen."""
-    usage = shutil.disk_usage(settings().data_dir)
-    minutes = int((time.monotonic() - started_at) // 60)
-    opened = services()
-    names = ("nonebot2", "nonebot-adapter-onebot", "langchain-core", "chromadb")
-    return "\n".join(
-        (
-            f"运行：{minutes // 1440} 天 {minutes // 60 % 24} 小时 {minutes % 60} 分",
-            f"在线账号：{'、'.join(sorted(get_bots())) or '无'}",
-            f"排队：待发 {outbox.waiting} 条，入库中 {opened.knowledge.building_count} 个文件",
-            f"模型：{opened.model_name or '未配置，只摘录原文'}",
-            f"向量：{opened.embedding.description}",
-            f"重排：{opened.reranker_name}",
-            *((opened.embedding.degraded,) if opened.embedding.degraded else ()),
-            f"磁盘：剩余 {size_text(usage.free)}，共 {size_text(usage.total)}",
-            f"版本：群知 {version_of_bot()}，Python {platform.python_version()}",
-            "，".join(f"{name} {version(name)}" for name in names),
-        )
-    )
-
-
-def version_of_bot() -> str:
-    """Return the version from pyproject.toml, the only place that states it."""
-    content = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    return content["project"]["version"]
 
 
 register(

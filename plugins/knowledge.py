@@ -15,10 +15,10 @@ from qq.confirmations import Confirmation
 from qq.depends import Knowledge, services, settings
 from qq.knowledge_trial import try_knowledge
 from qq.messages import ingest_text, passage_text, reading_text, shortened, size_text, time_text
-from qq.speaker import Speaking, asked_knowledge, member_role, reading_count, shares_knowledge
+from qq.speaker import Speaking, asked_knowledge, member_lookup, reading_count, shares_knowledge
 from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
-from services.roles import Place, Rights, Role
+from services.roles import Rights, Role
 from services.session import KnowledgeCollection
 
 __plugin_meta__ = PluginMetadata("知识库", "查看和管理群资料", "/kb status、/kb list……", type="application")
@@ -40,11 +40,8 @@ async def _changed(speaker: Speaking) -> KnowledgeCollection:
 
     The numbers that the private chat sees are then those of the group.
     """
-    group_id = None
-    if speaker.place is Place.PRIVATE and not shares_knowledge():
-        group_id = await services().conversations.knowledge_group(speaker.session_id)
-    if group_id is not None:
-        await speaker.reply(f"现在查的是群 {group_id} 的资料，要改请到群里去；发 /kb use 0 换回自己的资料再改。")
+    if refused := await services().access.change_refusal(speaker.session):
+        await speaker.reply(refused)
         raise FinishedException
     return speaker.own_collection
 
@@ -219,8 +216,8 @@ async def _use(speaker: Speaking, argument: Argument) -> str:
     group_id = _number(argument)
     if not group_id:
         return "请写上群号，例如 /kb use 123456；发 /kb use 0 换回自己的资料。"
-    if await member_role(speaker.bot, group_id, speaker.session.user_id, fresh=True) is None:
-        return f"无法确认你在群 {group_id} 里，不能查那个群的资料。"
+    if refused := await services().access.choice_refusal(speaker.session, group_id, member_lookup(speaker.bot)):
+        return refused
     await conversations.use_knowledge_group(speaker.session_id, group_id)
     # What was said about the files of one group must not be carried into questions about those of another.
     await services().memory.clear(speaker.session_id)

@@ -18,6 +18,7 @@ from qq.recalls import Recalls
 from services.answering.service import QuestionAnswering
 from services.container import Services, open_services
 from services.errors import ServiceError
+from services.knowledge.intake import Intake
 from services.knowledge.service import KnowledgeService
 from services.memory.service import MemoryService
 from services.proactive.service import ProactiveService
@@ -130,6 +131,10 @@ async def _knowledge() -> KnowledgeService:
     return services().knowledge
 
 
+async def _intake() -> Intake:
+    return services().intake
+
+
 async def _memory() -> MemoryService:
     return services().memory
 
@@ -145,6 +150,7 @@ async def _proactive() -> ProactiveService:
 # Inject single services, because NoneBot validates injected values with pydantic, which does not accept the container
 # as a type.
 Knowledge = Annotated[KnowledgeService, Depends(_knowledge)]
+FileIntake = Annotated[Intake, Depends(_intake)]
 Memory = Annotated[MemoryService, Depends(_memory)]
 Answering = Annotated[QuestionAnswering, Depends(_answering)]
 Proactive = Annotated[ProactiveService, Depends(_proactive)]

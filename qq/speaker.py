@@ -1,6 +1,6 @@
 """The sender of a message and what they may do: the bridge from OneBot events to sessions, roles and chats."""
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from nonebot import logger
@@ -10,8 +10,9 @@ from nonebot.params import Depends
 
 from qq.chat import Chat
 from qq.depends import outbox, receipts, services, settings
+from services.access import AskedKnowledge, MemberLookup
 from services.roles import Place, Rights, Role, Venue, refusal
-from services.session import KnowledgeCollection, KnowledgeScope, Session, SessionScope
+from services.session import KnowledgeCollection, Session, SessionScope
 
 _ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER}
 
@@ -60,13 +61,11 @@ class Speaker:
 
         If the message does not contain it, which NapCat may leave out, ask the client.
         """
-        if str(self.session.user_id) in settings().superusers:
-            return Role.SUPERUSER
-        if self.session.group_id is None:
-            return Role.MEMBER
-        if self._claimed_role in _ROLES:
-            return _ROLES[self._claimed_role]
-        return await member_role(self.bot, self.session.group_id, self.session.user_id) or Role.MEMBER
+        return await services().access.role(self.session, self._claimed_or_looked_up)
+
+    async def _claimed_or_looked_up(self, group_id: int, user_id: int, *, fresh: bool = False) -> Role | None:
+        claimed = None if fresh else _ROLES.get(self._claimed_role)
+        return claimed or await member_role(self.bot, group_id, user_id, fresh=fresh)
 
     async def refusal(self, rights: Rights) -> str:
         """Return why the person does not have these rights here, or an empty string if they have them."""
@@ -82,7 +81,7 @@ class Speaker:
 
 def shares_knowledge() -> bool:
     """Return whether all groups share one knowledge base."""
-    return settings().knowledge.scope is KnowledgeScope.GLOBAL
+    return services().access.shares_knowledge
 
 
 async def member_role(bot: Bot, group_id: int, user_id: int, *, fresh: bool = False) -> Role | None:
@@ -101,29 +100,14 @@ async def member_role(bot: Bot, group_id: int, user_id: int, *, fresh: bool = Fa
     return _ROLES.get(str(info.get("role")), Role.MEMBER)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedKnowledge:
-    """The knowledge base that questions go to. `group_id` is set if a private chat asks that of a group."""
-
-    collection: KnowledgeCollection
-    group_id: int | None = None
-    refusal: str = ""
+def member_lookup(bot: Bot) -> MemberLookup:
+    """Return the look-up of group members through one account."""
+    return partial(member_role, bot)
 
 
 async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
     """Return where this person's questions go. Membership of a chosen group is verified on every call."""
-    if speaker.place is Place.GROUP or shares_knowledge():
-        return AskedKnowledge(speaker.own_collection)
-    group_id = await services().conversations.knowledge_group(speaker.session_id)
-    if group_id is None:
-        return AskedKnowledge(speaker.own_collection)
-    if await member_role(speaker.bot, group_id, speaker.session.user_id, fresh=True) is None:
-        return AskedKnowledge(
-            speaker.own_collection,
-            group_id,
-            f"现在无法确认你在群 {group_id} 里，没有查那个群的资料。发 /kb use 0 改查自己的资料。",
-        )
-    return AskedKnowledge(KnowledgeCollection.of_group(group_id, settings().knowledge.scope), group_id)
+    return await services().access.asked(speaker.session, member_lookup(speaker.bot))
 
 
 def reading_count(speaker: Speaker, collection: KnowledgeCollection) -> int:

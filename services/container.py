@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from services.access import Access
 from services.answering.service import QuestionAnswering
 from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget
@@ -12,8 +13,10 @@ from services.budgets.questions import QuestionBudget
 from services.database import open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
+from services.evaluation.service import Evaluations
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
+from services.knowledge.intake import Intake
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
@@ -46,14 +49,16 @@ class Services:
     """The services that plugins may use."""
 
     settings: Settings
+    access: Access
     knowledge: KnowledgeService
+    intake: Intake
     retriever: Retriever
     memory: MemoryService
     answering: QuestionAnswering
     questions: QuestionBudget
     proactive: ProactiveService
+    evaluations: Evaluations
     conversations: ConversationRecords
-    uploads: UploadRecords
     embedding: EmbeddingModel
     model_name: str
     reranker_name: str
@@ -113,11 +118,13 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             settings.knowledge.scope,
         )
 
+        superusers = {int(number) for number in settings.superusers}
+        access = Access(conversations, settings.knowledge, superusers)
         # A memory that a whole group shares handles one question at a time.
         shared = settings.session.scope is SessionScope.GROUP
         questions = QuestionBudget(
             settings.budget,
-            {int(number) for number in settings.superusers},
+            superusers,
             FairQueue(1 if shared else _QUESTIONS_AT_ONCE),
         )
         await questions.resume(usage)
@@ -128,14 +135,16 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await proactive.resume()
         yield Services(
             settings=settings,
+            access=access,
             knowledge=knowledge,
+            intake=Intake(knowledge, UploadRecords(database), access, settings.knowledge.scope),
             retriever=retriever,
             memory=memory,
             answering=QuestionAnswering(retriever, chain, turns, memory, model_budget),
             questions=questions,
             proactive=proactive,
+            evaluations=Evaluations(retriever),
             conversations=conversations,
-            uploads=UploadRecords(database),
             embedding=embedding,
             model_name=model.name if model else "",
             reranker_name=reranker.name,

@@ -65,9 +65,6 @@ class Rights:
 
 
 EVERYBODY = Rights()
-UPLOAD = Rights(private=None)
-# Nobody should add a private file by accident to a knowledge base that every group reads.
-UPLOAD_PRIVATE = Rights(group=None, shared_knowledge=Role.SUPERUSER)
 
 _NAMES: Mapping[Role, str] = {Role.ADMIN: "群管理员", Role.OWNER: "群主", Role.SUPERUSER: "机器人管理员"}
 

@@ -247,6 +247,15 @@ class SandboxSettings(SettingsSection):
     )
 
 
+class HttpSettings(SettingsSection):
+    """The HTTP routes for the operator's own programs."""
+
+    token: SecretStr = Field(
+        SecretStr(""),
+        description="程序访问 /status 等接口用的令牌，放在请求头里；只用英文字母、数字和符号，留空则没有这些接口",
+    )
+
+
 class Settings(SettingsSection):
     """All settings. The first block is NoneBot's own, the rest is ours."""
 
@@ -276,11 +285,13 @@ class Settings(SettingsSection):
     memory: MemorySettings = MemorySettings.model_construct()
     send: SendSettings = SendSettings.model_construct()
     sandbox: SandboxSettings = SandboxSettings.model_construct()
+    http: HttpSettings = HttpSettings.model_construct()
 
     @model_validator(mode="after")
     def _public_address_needs_token(self) -> "Settings":
         _check_token("ONEBOT_ACCESS_TOKEN", self.onebot_access_token, self.host, in_header=True)
         _check_token("SANDBOX__TOKEN", self.sandbox.token, self.host, in_header=False)
+        _check_token("HTTP__TOKEN", self.http.token, self.host, in_header=True)
         if not _is_loopback(self.host) and not self.onebot_access_token.get_secret_value():
             raise ValueError("HOST 不是本机地址，必须填 ONEBOT_ACCESS_TOKEN，否则任何人都能冒充管理员")
         if self.sandbox_enabled and not _is_loopback(self.host) and not self.sandbox.token.get_secret_value():
@@ -300,7 +311,7 @@ class Settings(SettingsSection):
         """Everything that must not be written down: tokens, keys, and what addresses of services carry of them."""
         found = {
             value.get_secret_value()
-            for section in (self, self.llm, self.embedding, self.rerank, self.sandbox)
+            for section in (self, self.llm, self.embedding, self.rerank, self.sandbox, self.http)
             for value in vars(section).values()
             if isinstance(value, SecretStr)
         }
@@ -325,7 +336,7 @@ def _check_token(name: str, secret: SecretStr, host: str, *, in_header: bool) ->
     if token != token.strip() or not token.isprintable():
         raise ValueError(f"{name} 的首尾不能有空格，里面不能有换行等控制字符")
     if in_header and not token.isascii():
-        raise ValueError(f"{name} 只能用英文字母、数字和符号，QQ 客户端发不出别的字符")
+        raise ValueError(f"{name} 只能用英文字母、数字和符号，请求头里放不了别的字符")
     if len(token) < _MIN_PUBLIC_TOKEN_CHARS and not _is_loopback(host):
         raise ValueError(f"HOST 不是本机地址，{name} 至少要 {_MIN_PUBLIC_TOKEN_CHARS} 个字符，否则很容易被猜到")
 

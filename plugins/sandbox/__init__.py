@@ -7,15 +7,14 @@ the bot depends on it.
 import asyncio
 from contextlib import AsyncExitStack
 
-from fastapi import FastAPI
 from nonebot import get_driver
-from nonebot.drivers import ASGIMixin
 from nonebot.plugin import PluginMetadata
 
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.media import MediaHost
 from plugins.sandbox.scenario import CAST
 from plugins.sandbox.site import Site
+from qq.connection.routes import route_table
 from qq.depends import settings
 from simulator.stage import Stage
 
@@ -30,9 +29,6 @@ async def _open() -> None:
     given = settings()
     if not given.sandbox_enabled:
         return
-    if not isinstance(_driver, ASGIMixin):
-        raise TypeError("the page needs a driver that serves")
-    app: FastAPI = _driver.server_app
     media = MediaHost(f"http://{given.local_address}")
     stage = Stage(
         f"ws://{given.local_address}/onebot/v11/ws",
@@ -44,7 +40,7 @@ async def _open() -> None:
     # Allow files larger than the bot accepts, so that its refusal can be tried too.
     max_file_bytes = min(2 * given.knowledge.max_file_mb, 256) << 20
     site = Site(Hub(stage, max_file_bytes), media, given.sandbox.token.get_secret_value(), max_file_bytes)
-    app.mount("/", site.application)
+    route_table.add(site.guard, site.application)
     playing = asyncio.create_task(stage.run(), name="simulated-qq")
     _stack.push_async_callback(asyncio.wait, {playing})
     _stack.callback(playing.cancel)

@@ -4,11 +4,10 @@ import secrets
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette.websockets import WebSocketClose
 
 from qq.connection import entrance
+from qq.connection.routes import Refusal
 
 LOGIN_PATH = "/sandbox/login"
 # These are reachable without a cookie: the page's own files, and downloads, whose addresses cannot be guessed.
@@ -25,8 +24,8 @@ _HEADERS = {
 }
 
 
-class Guard:
-    """Middleware in front of the whole page.
+class PageGuard:
+    """The guard of the whole page.
 
     Without a token, the page only answers under a name of this machine. Otherwise a foreign web page could reach it
     under a domain name of its own that points here. With a token, the page requires a cookie that `admit` issued. A
@@ -35,20 +34,21 @@ class Guard:
 
     COOKIE = "qunzhi_sandbox"
 
-    def __init__(self, application: ASGIApp, token: str) -> None:
-        self._application = application
+    def __init__(self, token: str) -> None:
         self._token = token
         self._cookies: set[str] = set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on or refuse it."""
-        if reason := self._refusal(scope):
-            if scope["type"] == "websocket":
-                await WebSocketClose(1008, reason)(scope, receive, send)
-            else:
-                await PlainTextResponse(reason, 403)(scope, receive, _with_headers(send))
-            return
-        await self._application(scope, receive, _with_headers(send))
+    def refusal(self, scope: Scope) -> Refusal | None:
+        """Return why a request is refused, or None if it may pass."""
+        headers, path = Headers(scope=scope), str(scope["path"])
+        if not self._token and not entrance.is_for_this_machine(headers):
+            return Refusal("请用 http://127.0.0.1 加端口打开；要从别处打开，请设置 SANDBOX__TOKEN。")
+        if _changes_something(scope) and not entrance.is_from_own_page(headers):
+            return Refusal("这个请求不是从试用网页发出的。")
+        # The index shows the login form to visitors without a cookie.
+        if not self.knows(headers) and path != "/" and not path.startswith(_OPEN_PATHS):
+            return Refusal("请先打开首页输入口令。")
+        return None
 
     def admit(self, token: str) -> str | None:
         """Return a new cookie if the token is right, or else None."""
@@ -69,28 +69,25 @@ class Guard:
             return False
         return self.COOKIE in cookie and cookie[self.COOKIE].value in self._cookies
 
-    def _refusal(self, scope: Scope) -> str:
-        headers, path = Headers(scope=scope), str(scope["path"])
-        if not self._token and not entrance.is_for_this_machine(headers):
-            return "请用 http://127.0.0.1 加端口打开；要从别处打开，请设置 SANDBOX__TOKEN。"
-        if _changes_something(scope) and not entrance.is_from_own_page(headers):
-            return "这个请求不是从试用网页发出的。"
-        # The index shows the login form to visitors without a cookie.
-        if not self.knows(headers) and path != "/" and not path.startswith(_OPEN_PATHS):
-            return "请先打开首页输入口令。"
-        return ""
-
 
 def _changes_something(scope: Scope) -> bool:
     return scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
 
 
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-        await send(message)
+class PageHeaders:
+    """Middleware that adds the page's security headers to every response."""
 
-    return sending
+    def __init__(self, app: ASGIApp) -> None:
+        self._application = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._application(scope, receive, sending)

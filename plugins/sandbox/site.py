@@ -6,15 +6,15 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from plugins.sandbox.channel import Channel, known_chat
-from plugins.sandbox.guard import LOGIN_PATH, Guard
+from plugins.sandbox.guard import LOGIN_PATH, PageGuard, PageHeaders
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.media import PATH, MediaHost, image_type
 from qq.connection.login_attempts import LoginAttempts
@@ -33,7 +33,10 @@ _STATUS = {"file_too_large": 413, "not_connected": 503}
 
 
 class Site:
-    """The page as one application. An empty `token` only admits this machine. `max_file_bytes` limits uploads."""
+    """The page as one application, and its guard.
+
+    An empty `token` only admits this machine. `max_file_bytes` limits uploads.
+    """
 
     def __init__(self, hub: Hub, media: MediaHost, token: str, max_file_bytes: int) -> None:
         self._hub = hub
@@ -51,12 +54,10 @@ class Site:
             Route("/sandbox/replay", self._start_replay, methods=["POST"]),
             Route(LOGIN_PATH, self._log_in, methods=["POST"]),
         ]
-        self._guard = Guard(Starlette(routes=routes, exception_handlers={Rejected: _rejected}), token)
-
-    @property
-    def application(self) -> ASGIApp:
-        """The application to mount."""
-        return self._guard
+        self.guard = PageGuard(token)
+        self.application = Starlette(
+            routes=routes, middleware=[Middleware(PageHeaders)], exception_handlers={Rejected: _rejected}
+        )
 
     async def close(self) -> None:
         """Stop a replay that is running."""
@@ -65,7 +66,7 @@ class Site:
             await asyncio.gather(self._replay, return_exceptions=True)
 
     async def _index(self, request: Request) -> Response:
-        if not self._guard.knows(request.headers):
+        if not self.guard.knows(request.headers):
             return FileResponse(_STATIC / "login.html", 401)
         return FileResponse(_STATIC / "index.html")
 
@@ -75,13 +76,13 @@ class Site:
         # Nothing is awaited from here on, so that parallel attempts are counted one after the other.
         if wait_s := self._attempts.wait_s(address):
             return RedirectResponse(f"/?wait={wait_s}", 303)
-        cookie = self._guard.admit("".join(fields.get("token", [])))
+        cookie = self.guard.admit("".join(fields.get("token", [])))
         if cookie is None:
             self._attempts.failed(address)
             return RedirectResponse("/?wrong=1", 303)
         self._attempts.succeeded(address)
         response = RedirectResponse("/", 303)
-        response.set_cookie(Guard.COOKIE, cookie, httponly=True, samesite="lax")
+        response.set_cookie(PageGuard.COOKIE, cookie, httponly=True, samesite="lax")
         return response
 
     async def _channel(self, socket: WebSocket) -> None:

@@ -1,11 +1,11 @@
 """The rows of the tables in which plugins list their commands."""
 
-import unicodedata
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from qq.confirmations import Confirmation
 from services.roles import EVERYBODY, Rights, Role, Venue
+from services.text.cleaning import compatible
 
 # What a handler returns: the reply, an irreversible act to confirm first, or None if everything was already said.
 Outcome = str | Confirmation | None
@@ -103,7 +103,7 @@ def normalized(word: str) -> str:
     >>> normalized("ＫＢ") == normalized("Kb") == "kb"
     True
     """
-    return unicodedata.normalize("NFKC", word).casefold()
+    return compatible(word).casefold()
 
 
 def words_of(commands: Sequence[Command]) -> dict[str, Command]:

@@ -15,19 +15,24 @@ from nonebot.adapters.onebot.v11 import (
     PrivateMessageEvent,
     RequestEvent,
 )
-from nonebot.drivers import URL, Driver, WebSocket, WebSocketServerSetup
+from nonebot.drivers import Driver, Request
+from nonebot.drivers.fastapi import FastAPIWebSocket
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
+from starlette.routing import WebSocketRoute
+from starlette.types import Scope
+from starlette.websockets import WebSocket
 
 from qq.connection import entrance
 from qq.connection.own_accounts import own_accounts
 from qq.connection.result_store import SingleResultStore
+from qq.connection.routes import Refusal, route_table
 from qq.connection.shutdown import shutdown
 
 # Clients may be configured with any of these.
 PATHS = ("/onebot/v11/", "/onebot/v11/ws", "/onebot/v11/ws/")
 # The form of QQ numbers. The longest in use, those of the local page, have 12 digits.
 _SELF_ID = re.compile(r"[1-9][0-9]{0,19}")
-_POLICY_VIOLATION = 1008
 # Notices for which the adapter has no class, and files without `busid`, which it does not recognise as files.
 _NOTICES = frozenset({"group_upload", "offline_file", "group_msg_emoji_like", "reaction"})
 
@@ -45,8 +50,8 @@ class ReverseWebSocketAdapter(Adapter):
         super().__init__(driver)
 
     def _setup(self) -> None:
-        for path in PATHS:
-            self.setup_websocket_server(WebSocketServerSetup(URL(path), f"OneBot V11 {path}", self._handle_ws))
+        application = Starlette(routes=[WebSocketRoute(path, self._connected) for path in PATHS])
+        route_table.add(ClientGuard(self._token), application)
         self.driver.on_shutdown(self._stop)
 
     def bot_connect(self, bot: AnyBot) -> None:
@@ -72,19 +77,25 @@ class ReverseWebSocketAdapter(Adapter):
         logger.debug(f"an event of the kind {json_data['post_type']} {kind} is ignored")
         return None
 
-    async def _handle_ws(self, websocket: WebSocket) -> None:
+    async def _connected(self, websocket: WebSocket) -> None:
         # Do not use a dictionary, because a header that is sent twice must be seen twice.
-        pairs = websocket.request.headers.items()
-        headers = Headers(raw=[(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in pairs])
-        if refusal := self._refusal(headers):
-            logger.warning(f"a connection to {websocket.request.url.path} was refused: {refusal}")
-            # Closing before the handshake is accepted becomes HTTP 403.
-            await websocket.close(_POLICY_VIOLATION, refusal)
-            return
-        await super()._handle_ws(websocket)
+        headers = list(websocket.headers.items())
+        request = Request("GET", str(websocket.url), headers=headers, version=websocket.scope["http_version"])
+        await self._handle_ws(FastAPIWebSocket(request=request, websocket=websocket))
 
-    def _refusal(self, headers: Headers) -> str:
-        """Return why a client may not connect, or an empty string if it may."""
+
+class ClientGuard:
+    """Admits QQ clients that send the token. An empty `token` only admits programs on this machine."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def refusal(self, scope: Scope) -> Refusal | None:
+        """Return why a client may not connect, or None if it may."""
+        reason = self._reason(Headers(scope=scope))
+        return Refusal(reason) if reason else None
+
+    def _reason(self, headers: Headers) -> str:
         if shutdown.requested:
             return "the bot is stopping"
         if entrance.is_from_page_elsewhere(headers):

@@ -9,6 +9,7 @@ from statistics import mode
 
 from services.errors import DocumentRejected
 from services.evaluation.models import Sample
+from services.knowledge.download import too_large
 from services.knowledge.inspection import ArchiveLimits, check_content
 from services.knowledge.loaders.csv import delimiter_of
 from services.knowledge.loaders.decoding import decode
@@ -29,6 +30,14 @@ _EXPECTED = frozenset({"expected", "answer", "应答", "该答", "期望", "应�
 _DOCUMENT = frozenset({"document", "file", "文件", "文件名", "文档"})
 _YES = frozenset({"是", "yes", "y", "1", "true", "答", "应答", "对", "√"})
 _NO = frozenset({"否", "no", "n", "0", "false", "不答", "不应答", "不", "×", "x"})
+
+
+def check_offer(name: str, size: int) -> None:
+    """Raise `DocumentRejected` if a file of this name and size (bytes, 0 if unknown) is not worth downloading."""
+    if not name.casefold().endswith(".csv"):
+        raise DocumentRejected("只能测 CSV 文件，请用 Excel 或 WPS 另存为 CSV。")
+    if size > MAX_BYTES:
+        raise too_large(MAX_BYTES)
 
 
 def read_samples(path: Path) -> list[Sample]:

@@ -1,12 +1,14 @@
-"""Evaluation of a test set by retrieval and gate. It reports what would happen and writes no replies."""
+"""Evaluation of questions and test sets by retrieval and gate. It reports what would happen and writes no replies."""
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
+from services.budgets.charge import Charge, charged
 from services.errors import SearchIndexError
 from services.evaluation.models import Evaluation, Sample, SampleOutcome
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
@@ -28,6 +30,49 @@ class Retrieves(Protocol):
     async def retrieve(self, collection: str, question: Question) -> Retrieval:
         """Return the approved passages for a question. Raise `SearchIndexError` if the index fails."""
         ...
+
+
+class Evaluations:
+    """Evaluates knowledge bases for chats, which pay for the model calls that this takes.
+
+    `chat` is the key of a group or private chat, see `Session.chat`.
+    """
+
+    def __init__(self, retriever: Retrieves) -> None:
+        self._retriever = retriever
+        self._chats: set[str] = set()
+        # One run uses half of the time that the machine has for searching. Several runs at once would leave none for
+        # the questions of people.
+        self._turn = asyncio.Lock()
+
+    async def explain(self, chat: str, collection: str, question: Sample, quoted: str = "") -> SampleOutcome:
+        """Return what would happen if somebody asked this question now, quoting the message `quoted`."""
+        with charged(Charge(chat)):
+            return await try_question(self._retriever, collection, question, quoted)
+
+    def is_busy(self, chat: str) -> bool:
+        """Return whether a chat has a test set in hand."""
+        return chat in self._chats
+
+    @contextmanager
+    def taken(self, chat: str) -> Generator[bool]:
+        """Take a test set in hand while the block runs. Yield False, and do nothing, if the chat already has one."""
+        if chat in self._chats:
+            yield False
+            return
+        self._chats.add(chat)
+        try:
+            yield True
+        finally:
+            self._chats.discard(chat)
+
+    async def run(
+        self, chat: str, collection: str, questions: Sequence[Sample], progress: Callable[[int], Awaitable[None]]
+    ) -> Evaluation:
+        """Wait until no other test set is running, and test the questions as `evaluate` does."""
+        async with self._turn:
+            with charged(Charge(chat)):
+                return await evaluate(self._retriever, collection, questions, progress)
 
 
 async def try_question(retriever: Retrieves, collection: str, question: Sample, quoted: str = "") -> SampleOutcome:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.e2e.bot_process import ROOT, BotProcess
@@ -17,57 +18,64 @@ NO_MODEL = {"LLM__BASE_URL": None, "LLM__API_KEY": None, "LLM__MODEL": None}
 SELF_ID = 3889000001
 _NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "data", "tests", "docs", "benchmarks", "*.lock")
 
-# A plugin that prints the routes of the running application once the page has connected its account.
+# A plugin that prints the table of routes once the page has connected its account. It also adds routes behind the
+# gate's back, as an adapter or a library would.
 _ROUTE_LIST = """
 import json
 from nonebot import get_app, get_driver
+from qq.connection.routes import route_table
 
-def _routes(application, prefix=""):
-    while not hasattr(application, "routes"):
-        inner = [value for value in vars(application).values() if callable(value) and hasattr(value, "__dict__")]
-        if len(inner) != 1:
-            yield ["APPLICATION", prefix, type(application).__name__]
-            return
-        application = inner[0]
-    for route in application.routes:
-        path = prefix + route.path
-        if hasattr(route, "app") and type(route).__name__ == "Mount":
-            yield from _routes(route.app, path)
-        elif type(route).__name__.endswith("WebSocketRoute"):
-            yield ["WEBSOCKET", path, ""]
-        else:
-            for method in sorted(route.methods):
-                yield [method, path, ""]
+get_app().add_api_route("/stray", lambda: "unguarded")
+get_app().add_api_route("/onebot/v11/", lambda: "unguarded")
+
+def _routes():
+    for group in route_table.groups:
+        for route in group.application.routes:
+            guard, kind = type(group.guard).__name__, type(route).__name__
+            if kind == "Route":
+                yield from ([method, route.path, guard] for method in sorted(route.methods))
+            else:
+                yield [kind, route.path, guard]
 
 @get_driver().on_bot_connect
 async def _list():
-    print("ROUTES " + json.dumps(sorted(_routes(get_app()))), flush=True)
+    print("ROUTES " + json.dumps(sorted(_routes())), flush=True)
 """
 
-REVERSE_WEBSOCKET = "token, Origin; without a token Host and Origin"
-PAGE = "cookie; without a token Host"
-PAGE_ACTION = "cookie, own Origin; without a token Host and own Origin"
-PUBLIC = "without a token Host"
-# The guards of each route of the bot. The test fails for a route that is missing here, because it has no guard.
+CLIENT = "ClientGuard"  # token, Origin; without a token Host and Origin; a QQ number
+PAGE = "PageGuard"  # cookie; without a token Host; to change something own Origin
+NEIGHBOUR = "NeighbourGuard"  # Origin; without ONEBOT_ACCESS_TOKEN Host
+BEARER = "BearerGuard"  # HTTP__TOKEN, Origin
+# The guard of each route of the bot. The test fails for a route that is missing here.
 GUARDS = {
-    ("WEBSOCKET", "/onebot/v11/"): REVERSE_WEBSOCKET,
-    ("WEBSOCKET", "/onebot/v11/ws"): REVERSE_WEBSOCKET,
-    ("WEBSOCKET", "/onebot/v11/ws/"): REVERSE_WEBSOCKET,
-    ("WEBSOCKET", "/sandbox/ws"): PAGE_ACTION,
-    # The login form if a token is required.
-    ("GET", "/"): PUBLIC,
-    ("HEAD", "/"): PUBLIC,
-    # The page's own files, and downloads, whose addresses cannot be guessed.
-    ("APPLICATION", "/sandbox/static"): PUBLIC,
-    ("GET", "/sandbox/files/{key}"): PUBLIC,
-    ("HEAD", "/sandbox/files/{key}"): PUBLIC,
-    ("POST", "/sandbox/login"): "own Origin; without a token Host",
-    ("POST", "/sandbox/files"): PAGE_ACTION,
-    ("POST", "/sandbox/images"): PAGE_ACTION,
+    ("WebSocketRoute", "/onebot/v11/"): CLIENT,
+    ("WebSocketRoute", "/onebot/v11/ws"): CLIENT,
+    ("WebSocketRoute", "/onebot/v11/ws/"): CLIENT,
+    ("GET", "/healthz"): NEIGHBOUR,
+    ("HEAD", "/healthz"): NEIGHBOUR,
+    ("GET", "/status"): BEARER,
+    ("HEAD", "/status"): BEARER,
+    ("WebSocketRoute", "/sandbox/ws"): PAGE,
+    ("GET", "/"): PAGE,
+    ("HEAD", "/"): PAGE,
+    ("Mount", "/sandbox/static"): PAGE,
+    ("GET", "/sandbox/files/{key}"): PAGE,
+    ("HEAD", "/sandbox/files/{key}"): PAGE,
+    ("POST", "/sandbox/login"): PAGE,
+    ("POST", "/sandbox/files"): PAGE,
+    ("POST", "/sandbox/images"): PAGE,
     ("GET", "/sandbox/recording"): PAGE,
     ("HEAD", "/sandbox/recording"): PAGE,
-    ("POST", "/sandbox/replay"): PAGE_ACTION,
+    ("POST", "/sandbox/replay"): PAGE,
 }
+# What the page shows without a cookie: the login form, its own files, and downloads, whose addresses cannot be guessed.
+PUBLIC = {"/", "/sandbox/static", "/sandbox/files/{key}"}
+HTTP_TOKEN = "for-my-monitoring"
+
+
+def _path(kind: str, route: str) -> str:
+    """Return an address that the route serves."""
+    return f"{route}/page.js" if kind == "Mount" else route.replace("{key}", "x")
 
 
 async def knock(port: int, kind: str, path: str, *headers: tuple[str, str]) -> int:
@@ -75,12 +83,12 @@ async def knock(port: int, kind: str, path: str, *headers: tuple[str, str]) -> i
     lines = list(headers)
     if not any(name.lower() == "host" for name, _ in headers):
         lines.append(("Host", f"127.0.0.1:{port}"))
-    if kind == "WEBSOCKET":
+    if kind == "WebSocketRoute":
         key = ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
         lines += [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"), key]
     else:
         lines += [("Connection", "close"), ("Content-Length", "0")]
-    method = {"WEBSOCKET": "GET", "APPLICATION": "GET"}.get(kind, kind)
+    method = {"WebSocketRoute": "GET", "Mount": "GET"}.get(kind, kind)
     head = "".join(f"{name}: {value}\r\n" for name, value in lines)
     async with asyncio.timeout(10):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -116,30 +124,44 @@ async def _bot_with_route_list(bot_factory: BotFactory, copy: Path, **settings: 
         yield bot
 
 
-def _routes(output: str) -> set[tuple[str, str]]:
+def _routes(output: str) -> dict[tuple[str, str], str]:
     listed = output.partition("ROUTES ")[2].splitlines()[0]
-    return {(kind, path) for kind, path, _ in json.loads(listed)}
+    return {(kind, path): guard for kind, path, guard in json.loads(listed)}
 
 
 async def test_every_route_has_its_guard(bot_factory: BotFactory, tmp_path: Path) -> None:
-    page_token = "let-me-in-please"
-    async with _bot_with_route_list(bot_factory, tmp_path / "copy", SANDBOX__TOKEN=page_token) as bot:
-        assert _routes(await bot.wait_output("ROUTES ")) == set(GUARDS)
+    tokens = {"SANDBOX__TOKEN": "let-me-in-please", "HTTP__TOKEN": HTTP_TOKEN}
+    async with _bot_with_route_list(bot_factory, tmp_path / "copy", **tokens) as bot:
+        assert _routes(await bot.wait_output("ROUTES ")) == GUARDS
         own = ("Origin", f"http://127.0.0.1:{bot.port}")
         foreign = ("Origin", "https://evil.example")
         for (kind, route), guard in GUARDS.items():
-            path = route.replace("{key}", "x")
+            path = _path(kind, route)
             self_id = ("X-Self-ID", str(SELF_ID + 1))
             right = ("Authorization", f"Bearer {bot.token}")
-            if guard == REVERSE_WEBSOCKET:
+            if guard == CLIENT:
                 assert await knock(bot.port, kind, path, self_id) == 403, route
                 assert await knock(bot.port, kind, path, self_id, ("Authorization", "Bearer wrong")) == 403, route
                 assert await knock(bot.port, kind, path, self_id, right, foreign) == 403, route
                 assert await knock(bot.port, kind, path, self_id, right, ("Origin", "null")) == 403, route
-            elif guard in (PAGE, PAGE_ACTION):
-                assert await knock(bot.port, kind, path, own) == 403, route
-            elif kind == "POST":
+            elif guard == BEARER:
+                assert await knock(bot.port, kind, path) == 401, route
+                assert await knock(bot.port, kind, path, right) == 401, route
+                right = ("Authorization", f"Bearer {HTTP_TOKEN}")
+                assert await knock(bot.port, kind, path, right, foreign) == 403, route
+                assert await knock(bot.port, kind, path, right) == 200, route
+            elif guard == NEIGHBOUR:
                 assert await knock(bot.port, kind, path, foreign) == 403, route
+                assert await knock(bot.port, kind, path, ("Host", "bot.example.com")) == 200, route
+            elif route == "/sandbox/login":
+                assert await knock(bot.port, kind, path, foreign) == 403, route
+            elif route not in PUBLIC:
+                assert await knock(bot.port, kind, path, own) == 403, route
+        # What is not in the table does not exist, and neither does a method that a route does not have.
+        assert await knock(bot.port, "GET", "/stray") == 404
+        assert await knock(bot.port, "GET", "/stray", ("Authorization", f"Bearer {HTTP_TOKEN}")) == 404
+        assert await knock(bot.port, "WebSocketRoute", "/stray") == 403
+        assert await knock(bot.port, "POST", "/healthz") == 405
         # No route accepts OneBot events by POST, and NoneBot's documentation is not served.
         event = {"post_type": "meta_event", "meta_event_type": "heartbeat", "time": 1, "self_id": 1}
         for path in ("/onebot/v11/", "/onebot/v11/http", "/onebot/v11/http/", "/onebot/v11/ws", "/onebot/v11"):
@@ -147,28 +169,28 @@ async def test_every_route_has_its_guard(bot_factory: BotFactory, tmp_path: Path
                 status = await post(bot.port, path, event, ("X-Self-ID", "1"), *headers, own)
                 assert status in (403, 404, 405), path
         for path in ("/docs", "/redoc", "/openapi.json", "/docs/oauth2-redirect"):
-            assert await knock(bot.port, "GET", path) in (403, 404), path
+            assert await knock(bot.port, "GET", path) == 404, path
 
 
 async def test_without_a_token_only_names_of_this_machine_are_served(bot_factory: BotFactory) -> None:
-    bot = bot_factory.create(ONEBOT_ACCESS_TOKEN=None, **NO_MODEL)
+    bot = bot_factory.create(ONEBOT_ACCESS_TOKEN=None, HTTP__TOKEN=HTTP_TOKEN, **NO_MODEL)
     bot.token = ""
     async with bot:
         own = ("Origin", f"http://127.0.0.1:{bot.port}")
         for (kind, route), guard in GUARDS.items():
-            path = route.replace("{key}", "x")
+            path = _path(kind, route)
             elsewhere = f"127.0.0.1.evil.example:{bot.port}"
             for hosts in (["evil.example"], [elsewhere], ["127.0.0.1", "evil.example"], [""]):
                 headers = [("Host", host) for host in hosts]
                 status = await knock(bot.port, kind, path, *headers, ("X-Self-ID", "10"), own)
                 assert status in (400, 403), (route, hosts, guard)
-            if kind == "WEBSOCKET":
+            if kind == "WebSocketRoute":
                 for origin in ("http://evil.example", "null", "file://", f"http://127.0.0.1:{bot.port + 1}"):
                     assert await knock(bot.port, kind, path, ("X-Self-ID", "10"), ("Origin", origin)) == 403, route
         # Use a separate account for each, because the previous socket may not be gone yet.
         for number, host in enumerate((f"LOCALHOST:{bot.port}", "localhost.", f"[::1]:{bot.port}", "127.0.0.1")):
             self_id = ("X-Self-ID", f"2{number}")
-            status = await knock(bot.port, "WEBSOCKET", "/onebot/v11/ws", ("Host", host), self_id)
+            status = await knock(bot.port, "WebSocketRoute", "/onebot/v11/ws", ("Host", host), self_id)
             assert status == 101, host
 
 
@@ -176,7 +198,7 @@ async def test_what_a_client_has_to_show(bot_factory: BotFactory, client_factory
     bot = await bot_factory(**NO_MODEL)
 
     async def status(*headers: tuple[str, str], path: str = "/onebot/v11/ws") -> int:
-        return await knock(bot.port, "WEBSOCKET", path, *headers)
+        return await knock(bot.port, "WebSocketRoute", path, *headers)
 
     right, self_id = ("Authorization", f"Bearer {bot.token}"), ("X-Self-ID", "10")
     refused: Sequence[Sequence[tuple[str, str]]] = (
@@ -214,6 +236,36 @@ async def test_what_a_client_has_to_show(bot_factory: BotFactory, client_factory
     assert "/ask" in (await client.wait_sent(lambda sent: sent.reply_id == asked)).text
 
 
+async def test_what_the_operators_programs_see(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
+    bot = await bot_factory(SUPERUSERS="10001", HTTP__TOKEN=HTTP_TOKEN, SANDBOX__ENABLED="false", **NO_MODEL)
+    client = await client_factory(bot)
+    address = f"http://127.0.0.1:{bot.port}"
+    async with httpx.AsyncClient(base_url=address) as http:
+        alive = await http.get("/healthz")
+        assert (alive.status_code, alive.json()) == (200, {"status": "ok"})
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {HTTP_TOKEN}"}):
+            refused = await http.get("/status", headers=headers)
+            assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+            assert refused.text == "请求头 Authorization 里要有 HTTP__TOKEN。"
+        status = (await http.get("/status", headers={"Authorization": f"Bearer {HTTP_TOKEN}"})).json()
+        asked = await client.private_message(10001, "/bot status")
+        shown = (await client.wait_sent(lambda sent: sent.reply_id == asked)).text
+        assert status["accounts"] == [str(client.self_id)]
+        assert status["model"] == ""
+        assert status["files_building"] == status["messages_waiting"] == 0
+        for known in (*status["accounts"], status["embedding"], status["reranker"], status["version"]):
+            assert known in shown
+        missing = await http.get("/nothing")
+        assert (missing.status_code, missing.text) == (404, "没有这个地址。")
+        # Without the page, its address does not exist either.
+        assert (await http.get("/")).status_code == 404
+
+    quiet = await bot_factory(SANDBOX__ENABLED="false", **NO_MODEL)
+    assert await knock(quiet.port, "GET", "/status") == 404
+    assert await knock(quiet.port, "GET", "/status", ("Authorization", "Bearer ")) == 404
+    assert await knock(quiet.port, "GET", "/healthz") == 200
+
+
 async def test_the_debug_log_holds_no_secret(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
     secrets = {
         "ONEBOT_ACCESS_TOKEN": "canary-access-token",
@@ -221,6 +273,7 @@ async def test_the_debug_log_holds_no_secret(bot_factory: BotFactory, client_fac
         "EMBEDDING__API_KEY": "canary-embedding-key",
         "RERANK__API_KEY": "canary-rerank-key",
         "SANDBOX__TOKEN": "canary-page-token",
+        "HTTP__TOKEN": "canary-http-token",
     }
     bot = bot_factory.create(LOG_LEVEL="DEBUG")
     bot.environment |= secrets
@@ -231,9 +284,11 @@ async def test_the_debug_log_holds_no_secret(bot_factory: BotFactory, client_fac
         await client.wait_sent("已入库", timeout=30)
         await client.group_message(777, 10002, "几点熄灯？", at_bot=True)
         await client.wait_sent("十一点", timeout=30)
-        assert await knock(bot.port, "WEBSOCKET", "/onebot/v11/ws", ("Authorization", "Bearer canary-wrong")) == 403
+        assert (
+            await knock(bot.port, "WebSocketRoute", "/onebot/v11/ws", ("Authorization", "Bearer canary-wrong")) == 403
+        )
         # A client that is set up the wrong way sends its token in the address.
-        assert await knock(bot.port, "WEBSOCKET", "/onebot/v11/ws?access_token=canary-access-token") == 403
+        assert await knock(bot.port, "WebSocketRoute", "/onebot/v11/ws?access_token=canary-access-token") == 403
         await bot.stop()
     assert "[DEBUG]" in bot.output()
     assert "canary" not in bot.output()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.roles import EVERYBODY, UPLOAD, UPLOAD_PRIVATE, Place, Rights, Role, Venue, refusal
+from services.roles import EVERYBODY, Place, Rights, Role, Venue, refusal
 
 GROUP, PRIVATE = Venue(Place.GROUP), Venue(Place.PRIVATE)
 SHARED_KNOWLEDGE = Venue(Place.GROUP, shares_knowledge=True)
@@ -33,18 +33,6 @@ def test_the_lowest_role(rights: Rights, lowest: list[Role | None]) -> None:
         assert rights.lowest(venue) == expected
         allowed = {role for role in Role if rights.allow(role, venue)}
         assert allowed == {role for role in Role if expected is not None and role >= expected}
-
-
-def test_uploads() -> None:
-    private_and_shared = Venue(Place.PRIVATE, shares_knowledge=True)
-    assert (UPLOAD.lowest(GROUP), UPLOAD.lowest(SHARED_KNOWLEDGE), UPLOAD.lowest(PRIVATE)) == (
-        Role.MEMBER,
-        Role.MEMBER,
-        None,
-    )
-    assert UPLOAD_PRIVATE.lowest(PRIVATE) is Role.MEMBER
-    assert UPLOAD_PRIVATE.lowest(private_and_shared) is Role.SUPERUSER
-    assert UPLOAD_PRIVATE.lowest(GROUP) is None
 
 
 def test_a_refusal_says_who_may_or_where() -> None:

@@ -98,7 +98,14 @@ TEXTS = {
     "RERANK__BASE_URL": "",
     "RERANK__MODEL": "",
 }
-SECRETS = ["ONEBOT_ACCESS_TOKEN", "LLM__API_KEY", "EMBEDDING__API_KEY", "RERANK__API_KEY", "SANDBOX__TOKEN"]
+SECRETS = [
+    "ONEBOT_ACCESS_TOKEN",
+    "LLM__API_KEY",
+    "EMBEDDING__API_KEY",
+    "RERANK__API_KEY",
+    "SANDBOX__TOKEN",
+    "HTTP__TOKEN",
+]
 
 
 def load(**environment: str) -> Settings:
@@ -202,8 +209,9 @@ def test_secrets_are_tokens_keys_and_what_addresses_carry() -> None:
         "LLM__API_KEY": "sk-model-key",
         "LLM__MODEL": "m",
     }
-    secrets = load(**model, ONEBOT_ACCESS_TOKEN="access-token", SANDBOX__TOKEN="page-token").secrets
-    assert secrets == {"pass-word", "in-query", "sk-model-key", "access-token", "page-token"}
+    tokens = {"ONEBOT_ACCESS_TOKEN": "access-token", "SANDBOX__TOKEN": "page-token", "HTTP__TOKEN": "http-token"}
+    secrets = load(**model, **tokens).secrets
+    assert secrets == {"pass-word", "in-query", "sk-model-key", *tokens.values()}
 
 
 @pytest.mark.parametrize("name", ["NICKNAME", "COMMAND_START", "SUPERUSERS"])
@@ -293,7 +301,7 @@ def test_a_public_address_needs_a_token(host: str) -> None:
     assert load(HOST=host, ONEBOT_ACCESS_TOKEN=SECRET).host == host
 
 
-@pytest.mark.parametrize("name", ["ONEBOT_ACCESS_TOKEN", "SANDBOX__TOKEN"])
+@pytest.mark.parametrize("name", ["ONEBOT_ACCESS_TOKEN", "SANDBOX__TOKEN", "HTTP__TOKEN"])
 def test_tokens_that_are_no_secret(name: str) -> None:
     for token in (
         " ",
@@ -318,7 +326,8 @@ def test_tokens_that_are_no_secret(name: str) -> None:
 
 def test_a_header_carries_ascii_only() -> None:
     for token in ("芝麻开门芝麻开门", "tökenlang"):
-        assert "ONEBOT_ACCESS_TOKEN 只能用英文字母、数字和符号" in refusal(ONEBOT_ACCESS_TOKEN=token)
+        for name in ("ONEBOT_ACCESS_TOKEN", "HTTP__TOKEN"):
+            assert f"{name} 只能用英文字母、数字和符号" in refusal(**{name: token})
     assert load(SANDBOX__TOKEN="芝麻开门芝麻开门").sandbox.token.get_secret_value() == "芝麻开门芝麻开门"
 
 

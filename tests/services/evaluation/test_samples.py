@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from services.errors import DocumentRejected
 from services.evaluation.models import Sample
-from services.evaluation.samples import MAX_BYTES, MAX_QUESTIONS, read_samples
+from services.evaluation.samples import MAX_BYTES, MAX_QUESTIONS, check_offer, read_samples
 
 TABLE = "问题,应答,文件\n差旅费几天内报销,是,规章.pdf\n今天吃什么,否,\n宿舍几点关门,,\n"
 EXPECTED = [Sample("差旅费几天内报销", True, "规章.pdf"), Sample("今天吃什么", False), Sample("宿舍几点关门")]
@@ -79,6 +79,14 @@ def test_what_is_no_test_set(path: Path, content: str | bytes, words: str) -> No
         read(path, content)
     assert words in caught.value.user_message
     assert caught.value.user_message.endswith("。")
+
+
+def test_what_is_not_worth_downloading() -> None:
+    check_offer("题目.CSV", MAX_BYTES)
+    check_offer("大小不明.csv", 0)
+    for name, size, words in (("题目.xlsx", 10, "只能测 CSV"), ("题目.csv", MAX_BYTES + 1, "超过 1 MB")):
+        with pytest.raises(DocumentRejected, match=words):
+            check_offer(name, size)
 
 
 def test_exactly_so_many_are_taken(path: Path) -> None:

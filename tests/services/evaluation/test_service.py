@@ -1,15 +1,17 @@
 """Tests of running a test set, in order, with pauses and through failures, and of the resulting figures."""
 
+import asyncio
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.budgets.charge import present_charge
 from services.errors import SearchIndexError
 from services.evaluation.models import Evaluation, Sample, SampleOutcome, best_candidate, same_file
-from services.evaluation.service import evaluate, try_question
-from services.retrieval.models import Question, Retrieval, RetrievalStatus, Verdict
+from services.evaluation.service import Evaluations, evaluate, try_question
+from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness, Verdict
 from tests.services.evaluation.retrievals import ScriptedRetriever, candidate, retrieval
 
 GOOD = retrieval(candidate(), candidate("别的。", score=0.3, verdict=Verdict.BELOW_SCORE))
@@ -150,3 +152,66 @@ def test_same_file() -> None:
     assert same_file("v1.2 手册.docx", "V1.2 手册")
     assert not same_file("手册2.docx", "手册")
     assert not same_file("手册.docx", ".docx")
+
+
+class ChargedRetriever(ScriptedRetriever):
+    """A retriever that notes who pays and how many retrievals run at once."""
+
+    def __init__(self) -> None:
+        super().__init__(answer)
+        self.payers: list[str] = []
+        self.at_once = self.most_at_once = 0
+
+    async def retrieve(
+        self, collection: str, question: Question, *, strictness: Strictness = Strictness.ASKED, expand: bool = True
+    ) -> Retrieval:
+        self.payers.append(present_charge().chat)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(0.001)
+        self.at_once -= 1
+        return await super().retrieve(collection, question, strictness=strictness, expand=expand)
+
+
+async def test_a_chat_pays_for_its_evaluations() -> None:
+    retriever = ChargedRetriever()
+    evaluations = Evaluations(retriever)
+    outcome = await evaluations.explain("group_777", "group_777", Sample("答"), "引用")
+    assert outcome.answered
+    await evaluations.run("private_10002", "group_777", [Sample("答")], no_progress)
+    assert retriever.payers == ["group_777", "private_10002"]
+    assert retriever.asked[0] == ("group_777", Question("答", "引用"))
+
+
+async def test_test_sets_run_one_after_the_other_and_a_question_beside_them() -> None:
+    retriever = ChargedRetriever()
+    evaluations = Evaluations(retriever)
+    samples = [Sample("答"), Sample("不")]
+    runs = [evaluations.run(chat, chat, samples, no_progress) for chat in ("group_1", "group_2", "group_3")]
+    done = await asyncio.gather(*runs)
+    assert [evaluation.answered for evaluation in done] == [1, 1, 1]
+    assert retriever.most_at_once == 1
+    assert [collection for collection, _ in retriever.asked] == ["group_1"] * 2 + ["group_2"] * 2 + ["group_3"] * 2
+    await asyncio.gather(
+        evaluations.run("group_1", "group_1", samples, no_progress),
+        evaluations.explain("group_2", "group_2", Sample("答")),
+    )
+    assert retriever.most_at_once == 2
+
+
+def test_a_chat_has_one_test_set_in_hand() -> None:
+    evaluations = Evaluations(ScriptedRetriever(answer))
+
+    def fail() -> None:
+        with evaluations.taken("group_1") as is_taken:
+            assert is_taken
+            assert evaluations.is_busy("group_1")
+            assert not evaluations.is_busy("group_2")
+            with evaluations.taken("group_1") as again, evaluations.taken("group_2") as other:
+                assert (again, other) == (False, True)
+            assert evaluations.is_busy("group_1"), "a refused one does not end the one in hand"
+            raise SearchIndexError("资料索引出错了，请稍后再试。")
+
+    with pytest.raises(SearchIndexError):
+        fail()
+    assert not evaluations.is_busy("group_1")

@@ -1,0 +1,63 @@
+"""Files from QQ as the intake receives them: who sent them where, how their bytes are fetched, where outcomes go."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nonebot import get_bots
+from nonebot.adapters.onebot.v11 import Bot
+
+from qq.chat import Chat
+from qq.depends import receipts, settings
+from qq.files import UploadedFile, fetch
+from qq.outbox.outbox import Delivery
+from qq.speaker import member_lookup
+from services.access import MemberLookup
+from services.knowledge.intake import Arrival, Connection
+from services.knowledge.models import IngestResult
+from services.session import Session
+
+
+def arrival_in(chat: Chat, session: Session, file: UploadedFile) -> Arrival:
+    """Return a file as the intake receives it, with all that a restart needs to continue it."""
+    return Arrival(chat.self_id, session, file.name, file.size, {**file.source(), "via": chat.group_id})
+
+
+def _chat(arrival: Arrival) -> Chat:
+    """Return the chat in which to report. A temporary chat was opened through the group `via`."""
+    if arrival.session.group_id is not None:
+        return Chat(arrival.account, arrival.session.group_id)
+    return Chat(arrival.account, arrival.source.get("via"), arrival.session.user_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """A connected account of the bot."""
+
+    bot: Bot
+
+    @property
+    def members(self) -> MemberLookup:
+        return member_lookup(self.bot)
+
+    async def fetch(self, arrival: Arrival, target: Path, *, max_bytes: int, min_bytes_per_s: int) -> None:
+        file = UploadedFile(**{key: value for key, value in arrival.source.items() if key != "via"})
+        session, client_dirs = arrival.session, settings().knowledge.client_file_dirs
+        await fetch(self.bot, file, session.group_id, session.user_id, target, max_bytes, min_bytes_per_s, client_dirs)
+
+
+class QQMessenger:
+    """QQ as the intake uses it."""
+
+    def connection(self, account: str) -> Connection | None:
+        """Return the present connection of an account, or None while it is away."""
+        bot = get_bots().get(account)
+        return _Account(bot) if isinstance(bot, Bot) else None
+
+    def reading(self, arrival: Arrival, *, is_announced: bool) -> AbstractContextManager[None]:
+        """Count a file as in progress in its chat while the block runs."""
+        return receipts.reading(_chat(arrival), arrival.name, is_announced=is_announced)
+
+    async def tell(self, arrival: Arrival, result: IngestResult) -> bool:
+        """Report an outcome in the chat that the file came from. Return whether it was sent."""
+        return await receipts.tell(_chat(arrival), result) is Delivery.SENT
