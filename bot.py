@@ -143,9 +143,12 @@ def _set_up_log(settings: "Settings") -> None:
     """Keep secrets out of the log, and messages except at DEBUG.
 
     NoneBot would log every message of every group in full and, at DEBUG, its whole configuration. Secrets may also
-    stand in an address that a client asks for, or in what a service answers.
+    stand in an address that a client asks for, or in what a service answers. Every line carries the number of its
+    request, under which `/trace` finds it and which a person quotes after a failure.
     """
     from nonebot.log import default_filter, default_format, logger, logger_id
+
+    from services.tracing.current import NUMBER_CHARS, current_origin
 
     level, secrets = settings.log_level, sorted(settings.secrets, key=len, reverse=True)
 
@@ -159,8 +162,14 @@ def _set_up_log(settings: "Settings") -> None:
         sys.stdout.write(line)
         sys.stdout.flush()
 
+    def add_number(record: "Record") -> None:
+        origin = current_origin()
+        record["extra"]["request"] = f"[{origin.uuid[:NUMBER_CHARS]}] " if origin else ""
+
+    form = default_format.replace("{message}", "{extra[request]}{message}")
     logger.remove(logger_id)
-    logger.add(write, level=0, diagnose=False, filter=is_wanted, format=default_format, colorize=sys.stdout.isatty())
+    logger.configure(patcher=add_number)
+    logger.add(write, level=0, diagnose=False, filter=is_wanted, format=form, colorize=sys.stdout.isatty())
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from services.rag import RagChain
 from services.records.conversations import ConversationRecords
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
+from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
 from services.reranking import RerankService
@@ -34,6 +35,7 @@ from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranke
 from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
+from services.tracing.service import TraceService
 
 # The number of questions of one group that are processed at a time, each of another member. It equals the number of
 # simultaneous model calls, and is small enough that the index is soon free for another group.
@@ -52,6 +54,7 @@ class Services:
     questions: QuestionBudget
     proactive: ProactiveService
     conversations: ConversationRecords
+    traces: TraceService
     uploads: UploadRecords
     embedding: EmbeddingModel
     model_name: str
@@ -85,6 +88,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)
+        traces = TraceService(TraceRecords(database), settings.trace, settings.secrets)
+        stack.push_async_callback(traces.close)
         memory = MemoryService(conversations, settings.memory, fast_model, prompts.summary)
         stack.push_async_callback(memory.close)
         builder = IndexBuilder(
@@ -119,6 +124,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         )
         await questions.resume(usage)
 
+        traces.resume()
         await memory.resume()
         await knowledge.resume()
         await proactive.resume()
@@ -127,10 +133,11 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             knowledge=knowledge,
             retriever=retriever,
             memory=memory,
-            answering=QuestionAnswering(retriever, chain, memory, model_budget),
+            answering=QuestionAnswering(retriever, chain, memory, traces, model_budget),
             questions=questions,
             proactive=proactive,
             conversations=conversations,
+            traces=traces,
             uploads=UploadRecords(database),
             embedding=embedding,
             model_name=model.name if model else "",

@@ -46,6 +46,7 @@ class Action(StrEnum):
     MEMORY_CLEAR = "memory clear"
     MEMORY_CLEAR_SHARED = "memory clear shared"
     MEMORY_COMPACT_SHARED = "memory compact shared"
+    TRACE = "trace"
     BOT_STATUS = "bot status"
     BOT_AUTO = "bot auto"
     BOT_QUIET = "bot quiet"
@@ -96,6 +97,8 @@ ROLES: Mapping[Action, Rule] = {
     # With SESSION__SCOPE=group, the memory belongs to the whole group.
     Action.MEMORY_CLEAR_SHARED: Rule(Role.ADMIN, None, confirm=True),
     Action.MEMORY_COMPACT_SHARED: Rule(Role.ADMIN, None),
+    # It shows what other members asked.
+    Action.TRACE: Rule(Role.ADMIN, Role.MEMBER, "/trace [编号] 看一个回答是怎么来的"),
     Action.BOT_STATUS: Rule(Role.SUPERUSER, Role.SUPERUSER, "/bot status 机器人状态"),
     Action.BOT_AUTO: Rule(Role.ADMIN, None, "/bot auto on|off|status 没叫我时也回答"),
     # Everybody who feels disturbed may silence the bot; otherwise a group would remove a noisy bot.

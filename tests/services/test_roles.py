@@ -31,6 +31,7 @@ EXPECTED: dict[Action, tuple[str, str, str, str]] = {
     Action.MEMORY_CLEAR: ("maos", "maos", "maos", "maos"),
     Action.MEMORY_CLEAR_SHARED: ("aos", "", "aos", ""),
     Action.MEMORY_COMPACT_SHARED: ("aos", "", "aos", ""),
+    Action.TRACE: ("aos", "maos", "aos", "maos"),
     Action.BOT_STATUS: ("s", "s", "s", "s"),
     Action.BOT_AUTO: ("aos", "", "aos", ""),
     Action.BOT_QUIET: ("maos", "", "maos", ""),

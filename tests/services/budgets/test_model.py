@@ -27,10 +27,12 @@ from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
 from services.records.tables import ModelCallRecord
+from services.records.traces import TraceRecords
 from services.records.usage import UsageRecords
 from services.retrieval.models import Question
 from services.session import KnowledgeCollection
-from services.settings import BudgetSettings, LLMSettings, MemorySettings
+from services.settings import BudgetSettings, LLMSettings, MemorySettings, TraceSettings
+from services.tracing.service import TraceService
 from tests.e2e.model_server import Mode, ModelServer
 from tests.fakes.chat import Reply, ScriptedChatModel
 from tests.services.retrieval.library import Library
@@ -240,7 +242,8 @@ async def _answering(world: World, model: ScriptedChatModel) -> tuple[QuestionAn
     settings = MemorySettings.model_validate({"max_history_messages": 4, "summary_chunk_size": 2})
     memory = MemoryService(ConversationRecords(world.database), settings, chat, prompts.summary)
     chain = RagChain(retriever, chat, prompts, review)
-    return QuestionAnswering(retriever, chain, memory, budget), memory
+    traces = TraceService(TraceRecords(world.database), TraceSettings.model_construct())
+    return QuestionAnswering(retriever, chain, memory, traces, budget), memory
 
 
 async def test_without_budget_the_bot_quotes_and_says_so_once_a_day(world: World) -> None:
