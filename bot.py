@@ -162,13 +162,12 @@ def _set_up_log(settings: "Settings") -> None:
         sys.stdout.write(line)
         sys.stdout.flush()
 
-    def add_number(record: "Record") -> None:
+    def form(_record: "Record") -> str:
         origin = current_origin()
-        record["extra"]["request"] = f"[{origin.uuid[:NUMBER_CHARS]}] " if origin else ""
+        number = f"[{origin.uuid[:NUMBER_CHARS]}] " if origin else ""
+        return default_format.replace("{message}", number + "{message}") + "\n{exception}"
 
-    form = default_format.replace("{message}", "{extra[request]}{message}")
     logger.remove(logger_id)
-    logger.configure(patcher=add_number)
     logger.add(write, level=0, diagnose=False, filter=is_wanted, format=form, colorize=sys.stdout.isatty())
 
 

@@ -1,7 +1,7 @@
 """The form in which records are stored: what may stay, and the texts, apart from each other so that these can go."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -46,9 +46,12 @@ class StoredTrace:
 def stored(context: ModelContext, secrets: Collection[str] = ()) -> StoredTrace:
     """Return a record as it is stored, with `secrets` made unreadable."""
     trace = context.trace
-    record = context.model_dump_json(include=_KEPT, exclude={"trace": {"question": True, "gate": _OF_DOCUMENTS}})
-    texts: dict[str, Any] = context.model_dump(mode="json", exclude={*_KEPT, "retriver_chunks"})
+    record = context.model_dump(
+        mode="json", include=_KEPT, exclude={"trace": {"question": True, "gate": _OF_DOCUMENTS}}
+    )
+    texts = context.model_dump(mode="json", exclude={*_KEPT, "retriver_chunks"})
     texts["question"] = trace.question.model_dump(mode="json")
+    hidden = sorted(secrets, key=len, reverse=True)
     return StoredTrace(
         uuid=context.uuid,
         chat=trace.chat,
@@ -56,8 +59,8 @@ def stored(context: ModelContext, secrets: Collection[str] = ()) -> StoredTrace:
         turn_id=trace.turn_id,
         message_id=trace.message_id,
         started_at=datetime.fromtimestamp(context.timestamp / 1000, UTC),
-        record=_without(secrets, record),
-        texts=None if trace.erased else _without(secrets, json.dumps(texts, ensure_ascii=False)),
+        record=_json(_without(hidden, record)),
+        texts=None if trace.erased else _json(_without(hidden, texts)),
         build_ids=frozenset(context.build_ids),
     )
 
@@ -78,7 +81,16 @@ def restored(stored_trace: StoredTrace) -> ModelContext:
         raise ValueError(f"the record {stored_trace.uuid} is damaged: {type(error).__name__}") from error
 
 
-def _without(secrets: Collection[str], text: str) -> str:
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], _HIDDEN)
-    return text
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _without(secrets: Sequence[str], value: Any) -> Any:
+    """Return a JSON value in which no text contains a secret. Names of fields stay, which a secret might equal."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, _HIDDEN)
+        return value
+    if isinstance(value, dict):
+        return {name: _without(secrets, item) for name, item in value.items()}
+    return [_without(secrets, item) for item in value] if isinstance(value, list) else value

@@ -359,7 +359,7 @@ class TestTraces:
         gate = record.trace.gate
         assert gate is not None
         assert (gate.status, gate.recall, gate.rerank, gate.approved, gate.chunk_count) == ("usable", 1, 1, 1, 1)
-        assert [(item.score, item.verdict) for item in gate.candidates] == [(0.9, "approved")]
+        assert [(item.score, item.verdict) for item in gate.candidates] == [(0.5, "approved")]
         assert [(item.number, item.cited_as) for item in gate.passages] == [(1, 1)]
 
     async def test_passages_are_looked_up_as_long_as_their_document_is_there(self, world: World) -> None:

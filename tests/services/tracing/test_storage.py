@@ -1,6 +1,5 @@
 """Stored records: whole when they are read again, without the texts of documents, and without secrets."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -156,24 +155,16 @@ def test_an_erased_record_has_no_words() -> None:
     assert stored(record).texts is None
 
 
-@given(st.text(st.characters(exclude_categories=("Cs",)), min_size=5, max_size=20))
+@given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="*"), min_size=5, max_size=20))
 def test_no_secret_is_stored(secret: str) -> None:
     record = full_record()
     record.raw_question = record.response = f"前{secret}后"
     record.tool_config = {"key": secret}
     record.prompts = [{"role": "user", "content": secret}]
     record.trace.notice = f"a{secret}b"
-    item = stored(record, [secret, secret[:2] + "xyz"])
-    assert secret not in json.dumps(json.loads(item.record), ensure_ascii=False).replace("***", "")
-    read = restored(item)
-    for text in (
-        read.raw_question,
-        read.response,
-        read.trace.notice,
-        read.tool_config["key"],
-        read.prompts[0]["content"],
-    ):
-        assert secret not in text
+    read = restored(stored(record, ["other", secret]))
+    texts = (read.raw_question, read.response, read.trace.notice, read.tool_config["key"], read.prompts[0]["content"])
+    assert all(secret not in text for text in texts)
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", "{}", "null", '{"trace": 5}', '{"trace": {"kind": 5}}'])
