@@ -138,9 +138,12 @@ def _set_up_log(settings: "Settings") -> None:
     """Keep secrets out of the log, and messages except at DEBUG.
 
     NoneBot would log every message of every group in full and, at DEBUG, its whole configuration. Secrets may also
-    stand in an address that a client asks for, or in what a service answers.
+    stand in an address that a client asks for, or in what a service answers. Every line carries the number of its
+    request, under which `/trace` finds it and which a person quotes after a failure.
     """
     from nonebot.log import LoguruHandler, default_filter, default_format, logger, logger_id
+
+    from services.tracing.current import NUMBER_CHARS, current_origin
 
     level, secrets = settings.log_level, sorted(settings.secrets, key=len, reverse=True)
 
@@ -154,8 +157,13 @@ def _set_up_log(settings: "Settings") -> None:
         sys.stdout.write(line)
         sys.stdout.flush()
 
+    def form(_record: "Record") -> str:
+        origin = current_origin()
+        number = f"[{origin.uuid[:NUMBER_CHARS]}] " if origin else ""
+        return default_format.replace("{message}", number + "{message}") + "\n{exception}"
+
     logger.remove(logger_id)
-    logger.add(write, level=0, diagnose=False, filter=is_wanted, format=default_format, colorize=sys.stdout.isatty())
+    logger.add(write, level=0, diagnose=False, filter=is_wanted, format=form, colorize=sys.stdout.isatty())
     for name in ("services", "plugins", "qq", "simulator"):
         ours = logging.getLogger(name)
         ours.addHandler(LoguruHandler())

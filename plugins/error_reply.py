@@ -1,7 +1,5 @@
 """The only place that turns a failure into a sentence for the user."""
 
-import secrets
-
 from nonebot import logger
 from nonebot.adapters.onebot.v11 import Bot, MessageEvent
 from nonebot.message import run_postprocessor
@@ -10,20 +8,21 @@ from nonebot.plugin import PluginMetadata
 from qq.depends import outbox
 from qq.speaker import chat_of
 from services.errors import ServiceError
+from services.tracing.current import request_number
 
 __plugin_meta__ = PluginMetadata("出错说明", "出错时说一句话", "自动生效", type="application")
 
 
 @run_postprocessor
 async def tell(bot: Bot, event: MessageEvent, exception: Exception | None) -> None:
-    """Report a failure to the user. The log has the details under the number that the user receives."""
+    """Report a failure to the user. Every log line of the request has the number that they receive."""
     if exception is None:
         return
     if isinstance(exception, ServiceError):
         logger.warning(f"told the user: {exception}")
         await outbox.send(chat_of(bot, event), exception.user_message, event.message_id, asker=event.user_id)
         return
-    number = secrets.token_hex(3)
+    number = request_number()
     logger.opt(exception=exception).error(f"failure {number}")
     await outbox.send(
         chat_of(bot, event),

@@ -1,11 +1,12 @@
-"""Recalls of questions, which are then not answered."""
+"""Recalls of questions, which are then not answered and of which no trace keeps the text."""
 
 from nonebot import logger, on_notice
 from nonebot.adapters.onebot.v11 import Bot, NoticeEvent
 from nonebot.plugin import PluginMetadata
 
 from qq.chat import Chat
-from qq.depends import recalls
+from qq.depends import is_open, recalls, services
+from services.session import Session
 
 __plugin_meta__ = PluginMetadata("撤回", "撤回的问题不再回答", "自动生效", type="application")
 
@@ -26,5 +27,13 @@ async def _(bot: Bot, event: NoticeEvent) -> None:
         logger.warning(f"a recall notice without a message: {fields}")
     elif event.notice_type == "group_recall" and isinstance(group_id, int):
         recalls.add(Chat(bot.self_id, group_id), message_id)
+        await _erase(Session(group_id, 0), message_id)
     elif event.notice_type == "friend_recall" and isinstance(user_id, int):
         recalls.add(Chat(bot.self_id, None, user_id), message_id)
+        await _erase(Session(None, user_id), message_id)
+
+
+async def _erase(session: Session, message_id: int) -> None:
+    """Erase what the traces keep of a recalled message."""
+    if is_open():
+        await services().traces.erase_message(session.chat, message_id)

@@ -30,6 +30,7 @@ from services.rag import RagChain
 from services.records.conversations import ConversationRecords
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
+from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
 from services.reranking import RerankService
@@ -38,6 +39,7 @@ from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranke
 from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
+from services.tracing.service import TraceService
 
 # The number of questions of one group that are processed at a time, each of another member. It equals the number of
 # simultaneous model calls, and is small enough that the index is soon free for another group.
@@ -59,6 +61,7 @@ class Services:
     proactive: ProactiveService
     evaluations: Evaluations
     conversations: ConversationRecords
+    traces: TraceService
     embedding: EmbeddingModel
     model_name: str
     reranker_name: str
@@ -94,6 +97,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         order = SessionOrder()
         turns = Turns(conversations, order)
         memory = MemoryService(conversations, settings.memory, fast_model, prompts.summary, order)
+        traces = TraceService(TraceRecords(database), settings.trace, settings.secrets)
+        stack.push_async_callback(traces.close)
         stack.push_async_callback(memory.close)
         builder = IndexBuilder(
             index=index,
@@ -130,6 +135,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await questions.resume(usage)
 
         await turns.restore()
+        traces.resume()
         await memory.resume()
         await knowledge.resume()
         await proactive.resume()
@@ -140,11 +146,12 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             intake=Intake(knowledge, UploadRecords(database), access, settings.knowledge.scope),
             retriever=retriever,
             memory=memory,
-            answering=QuestionAnswering(retriever, chain, turns, memory, model_budget),
+            answering=QuestionAnswering(retriever, chain, turns, memory, traces, model_budget),
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
             conversations=conversations,
+            traces=traces,
             embedding=embedding,
             model_name=model.name if model else "",
             reranker_name=reranker.name,

@@ -238,6 +238,13 @@ class SendSettings(SettingsSection):
     per_minute: int = Field(20, ge=0, le=600, description="一个账号在所有群合计每分钟最多发几条，0 为不限")
 
 
+class TraceSettings(SettingsSection):
+    """The records of how answers came about, for `/trace`."""
+
+    keep_days: int = Field(14, ge=0, le=365, description="回答的来历（/trace）保存几天，0 为不保存")
+    max_mb: int = Field(200, ge=1, le=100_000, description="这些记录合计最多多少 MB，超过就删最早的")
+
+
 class SandboxSettings(SettingsSection):
     """The local page that simulates a QQ group, for trying the bot without QQ."""
 
@@ -284,6 +291,7 @@ class Settings(SettingsSection):
     proactive: ProactiveSettings = ProactiveSettings.model_construct()
     memory: MemorySettings = MemorySettings.model_construct()
     send: SendSettings = SendSettings.model_construct()
+    trace: TraceSettings = TraceSettings.model_construct()
     sandbox: SandboxSettings = SandboxSettings.model_construct()
     http: HttpSettings = HttpSettings.model_construct()
 

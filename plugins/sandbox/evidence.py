@@ -3,20 +3,16 @@
 from typing import Any
 
 from qq.depends import services
-from qq.reports.retrieval import place
-from services.answering.models import Answer
-from services.answering.trace import AnswerTrace
+from services.answering.models import AnswerKind
 from services.knowledge.models import DocumentEntry
-from services.retrieval.models import Candidate, Question, Reference
-from services.retrieval.query import build_query
 from services.session import KnowledgeCollection, KnowledgeScope, Session
-from services.tracing.stages import StageTime
+from services.tracing.models import CandidateTrace, GateTrace, ModelContext, PassageTrace, StageTime
 from simulator.stage import Frame
 from simulator.transcript import StageChat
 from simulator.world import World
 
-_SHOWN_CANDIDATES = 12
 _SHOWN_DOCUMENTS = 200
+_BY_MODEL = (AnswerKind.WRITTEN, AnswerKind.GENERAL)
 
 
 def collection_of(chat: StageChat) -> KnowledgeCollection:
@@ -86,68 +82,42 @@ def _document(entry: DocumentEntry, world: World) -> dict[str, Any]:
     }
 
 
-def answer_frame(chat_id: str, message_id: str, trace: AnswerTrace, reply_s: float) -> Frame:
+def answer_frame(chat_id: str, message_id: str, record: ModelContext, reply_s: float) -> Frame:
     """Return everything that an answer is based on.
 
     `reply_s` is the time from question to reply in seconds, including the wait for the session's turn.
     """
-    retrieval = trace.retrieval
-    asked = trace.question
-    times = [*trace.times, StageTime("reply", reply_s)]
+    trace, gate = record.trace, record.trace.gate or GateTrace(status="failed", warning=record.response)
+    times = [*trace.stages, StageTime(stage="reply", milliseconds=reply_s * 1000)]
     return {
         "type": "answer",
         "chat": chat_id,
         "message": message_id,
         "answer": {
-            "question": asked.text,
-            "previous": asked.previous,
-            "quoted": asked.quoted,
-            "searched": build_query(Question(asked.text, asked.quoted)).text,
-            "expansions": list(retrieval.expansions) if retrieval else [],
-            "kind": trace.answer.kind.value,
-            "status": retrieval.status.value if retrieval else "failed",
-            "threshold": retrieval.threshold if retrieval else 0.0,
-            "chunk_count": retrieval.chunk_count if retrieval else 0,
-            "warning": trace.answer.notice or (retrieval.warning if retrieval else trace.answer.text),
-            "counts": {
-                "recall": retrieval.metrics.recall_count if retrieval else 0,
-                "rerank": retrieval.metrics.rerank_count if retrieval else 0,
-                "approved": retrieval.metrics.approved_count if retrieval else 0,
-            },
-            "candidates": [_candidate(item) for item in retrieval.candidates[:_SHOWN_CANDIDATES]] if retrieval else [],
-            "references": [_reference(item, trace.answer) for item in retrieval.references] if retrieval else [],
-            "model": trace.model,
-            "timings": [{"stage": time.stage, "milliseconds": round(time.seconds * 1000, 1)} for time in times],
+            "question": record.raw_question,
+            "previous": trace.question.previous,
+            "quoted": trace.question.quoted,
+            "searched": trace.question.searched,
+            "expansions": trace.question.expansions,
+            "kind": trace.outcome,
+            "status": gate.status,
+            "threshold": gate.threshold,
+            "chunk_count": gate.chunk_count,
+            "warning": trace.notice or gate.warning,
+            "counts": {"recall": gate.recall, "rerank": gate.rerank, "approved": gate.approved},
+            "candidates": [_candidate(item) for item in gate.candidates],
+            "references": [_reference(item) for item in gate.passages],
+            "model": trace.model_calls[-1].model if trace.model_calls and trace.outcome in _BY_MODEL else "",
+            "timings": [{"stage": time.stage, "milliseconds": round(time.milliseconds, 1)} for time in times],
         },
     }
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "place": place(candidate),
-        "text": candidate.hit.chunk.text,
-        "matched": sorted(candidate.hit.matched),
-        "cosine": candidate.hit.cosine,
-        "coverage": candidate.coverage,
-        "fused": candidate.fused,
-        "score": candidate.rerank_score,
-        "verdict": candidate.verdict.value,
-    }
+def _candidate(candidate: CandidateTrace) -> dict[str, Any]:
+    shown = candidate.model_dump(include={"text", "matched", "cosine", "coverage", "fused", "score", "verdict"})
+    return {"place": candidate.label, **shown}
 
 
-def _reference(reference: Reference, answer: Answer) -> dict[str, Any]:
-    passage = (reference.build_id, reference.first_ordinal, reference.last_ordinal)
-    cited = (
-        source.number
-        for source in answer.sources
-        if (source.build_id, source.first_ordinal, source.last_ordinal) == passage
-    )
-    return {
-        # The number in the answer, which renumbers the references that it cites. None if it does not cite this one.
-        "cited_as": next(cited, None),
-        "number": reference.number,
-        "place": reference.place,
-        "version": reference.version,
-        "text": reference.text,
-        "score": reference.score,
-    }
+def _reference(passage: PassageTrace) -> dict[str, Any]:
+    shown = passage.model_dump(include={"cited_as", "number", "version", "text", "score"})
+    return {"place": passage.label, **shown}

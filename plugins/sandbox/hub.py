@@ -6,11 +6,10 @@ from collections import OrderedDict, deque
 from plugins.sandbox.evidence import answer_frame
 from plugins.sandbox.scenario import QUESTIONS, SAMPLES
 from qq.depends import services
-from services.answering.trace import KEPT_TRACES, AnswerTrace
 from services.session import Session
+from services.tracing.models import ModelContext, Outcome
 from simulator.stage import Frame, Stage
 from simulator.transcript import Entry
-from simulator.world import text_of
 
 _KEPT_ANSWERS = 50
 _KEPT_CALLS = 100
@@ -27,7 +26,7 @@ class Hub:
         self._calls: deque[Frame] = deque(maxlen=_KEPT_CALLS)
         self._queues: set[asyncio.Queue[Frame | None]] = set()
         self._answers: OrderedDict[str, Frame] = OrderedDict()
-        self._shown: deque[AnswerTrace] = deque(maxlen=KEPT_TRACES)
+        self._shown: deque[str] = deque(maxlen=_KEPT_ANSWERS)
         stage.listeners.add(self._listen)
 
     def subscribe(self) -> asyncio.Queue[Frame | None]:
@@ -73,10 +72,10 @@ class Hub:
         message_id = frame["message"]["id"]
         reply = self.stage.transcript.find(int(message_id))
         asked = None if reply is None else self._quoted(reply)
-        if message_id in self._answers or reply is None or asked is None or (trace := self._trace(asked)) is None:
+        if message_id in self._answers or reply is None or asked is None or (record := self._record(asked)) is None:
             return
-        self._shown.append(trace)
-        answer = answer_frame(reply.chat.id, message_id, trace, reply.message.emitted - asked.message.emitted)
+        self._shown.append(record.uuid)
+        answer = answer_frame(reply.chat.id, message_id, record, reply.message.emitted - asked.message.emitted)
         self._answers[message_id] = answer
         if len(self._answers) > _KEPT_ANSWERS:
             self._answers.popitem(last=False)
@@ -87,16 +86,10 @@ class Hub:
         quoted = next(ids, None)
         return None if quoted is None else self.stage.transcript.find(int(quoted))
 
-    def _trace(self, asked: Entry) -> AnswerTrace | None:
-        """Return the oldest matching trace of the answer to a message that is not shown yet."""
-        given = services().settings
+    def _record(self, asked: Entry) -> ModelContext | None:
+        """Return the record of the answer to a message, unless there is no answer or it is already shown."""
         session = Session(asked.message.group_id, asked.message.user_id)
-        traces = services().answering.traces
-        text = text_of(asked.message.segments).strip()
-        candidates = [
-            *traces.of_session(session.session_id(given.session.scope)),
-            *traces.unasked(session.collection(given.knowledge.scope).name),
-        ]
-        # The question is the text without the @, the nickname or the command in front.
-        fitting = (trace for trace in candidates if text.endswith(trace.question.text))
-        return next((trace for trace in fitting if not any(trace is shown for shown in self._shown)), None)
+        record = services().traces.of_message(session.chat, asked.message.message_id)
+        if record is None or record.trace.outcome == Outcome.ERROR or record.uuid in self._shown:
+            return None
+        return record

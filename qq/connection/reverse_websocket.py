@@ -9,6 +9,7 @@ from nonebot.adapters.onebot.v11 import (
     Adapter,
     Event,
     GroupMessageEvent,
+    MessageEvent,
     MetaEvent,
     NoticeEvent,
     NotifyEvent,
@@ -28,6 +29,8 @@ from qq.connection.own_accounts import own_accounts
 from qq.connection.result_store import SingleResultStore
 from qq.connection.routes import Refusal, route_table
 from qq.connection.shutdown import shutdown
+from services.session import Session
+from services.tracing.current import Origin, arrived
 
 # Clients may be configured with any of these.
 PATHS = ("/onebot/v11/", "/onebot/v11/ws", "/onebot/v11/ws/")
@@ -72,6 +75,8 @@ class ReverseWebSocketAdapter(Adapter):
         if event is None or shutdown.requested:
             return None
         if _is_known(event):
+            # The adapter handles the event in a task that it starts from this context.
+            arrived(_origin(event))
             return event
         kind = json_data.get(f"{json_data['post_type']}_type", "")
         logger.debug(f"an event of the kind {json_data['post_type']} {kind} is ignored")
@@ -108,6 +113,14 @@ class ClientGuard:
         if len(self_ids) != 1 or not _SELF_ID.fullmatch(self_ids[0]):
             return "the X-Self-ID header is not a QQ number"
         return ""
+
+
+def _origin(event: Event) -> Origin:
+    """Return the message that an event is about, with a new id for everything that handling it causes."""
+    if not isinstance(event, MessageEvent):
+        return Origin()
+    group_id = event.group_id if isinstance(event, GroupMessageEvent) else None
+    return Origin(Session(group_id, event.user_id).chat, event.message_id)
 
 
 def _is_known(event: Event) -> bool:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 
 from qq.messages import shortened
-from qq.reports.retrieval import place, reason
+from qq.reports.retrieval import reason
 from services.evaluation.models import Evaluation, SampleOutcome
 
 _SHOWN = 8
@@ -70,7 +70,7 @@ def _row(outcome: SampleOutcome) -> Sequence[str]:
         _score(outcome),
         "" if retrieval is None else f"{retrieval.threshold:.4f}",
         outcome.failure or ("" if retrieval is None else reason(retrieval)),
-        "" if best is None else place(best),
+        "" if best is None else best.place,
         outcome.question.document,
         f"{outcome.seconds * 1000:.0f}",
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from qq.messages import shortened
 from services.evaluation.models import SampleOutcome, best_candidate
 from services.index.tokens import normalise
-from services.retrieval.models import Candidate, Question, Reference, Retrieval, RetrievalStatus, Verdict
+from services.retrieval.models import Candidate, Question, Retrieval, RetrievalStatus, Verdict
 from services.retrieval.query import build_query
 
 VERDICTS: Mapping[Verdict, str] = {
@@ -95,28 +95,12 @@ def _candidate_lines(number: int, candidate: Candidate, weights: Mapping[str, fl
         VERDICTS[candidate.verdict],
     ]
     excerpt = matched_place(candidate.hit.chunk.text, candidate.hit.matched, weights, _EXCERPT_CHARS)
-    return [f"{number}. {shortened(place(candidate), _PLACE_CHARS)}", f"「{excerpt}」", "，".join(figures)]
+    return [f"{number}. {shortened(candidate.place, _PLACE_CHARS)}", f"「{excerpt}」", "，".join(figures)]
 
 
 def file_name(candidate: Candidate) -> str:
     """Return the name of the file that a candidate comes from."""
     return str(candidate.hit.chunk.metadata.get("file", ""))
-
-
-def place(candidate: Candidate) -> str:
-    """Return the file and the page or heading of a candidate."""
-    chunk = candidate.hit.chunk
-    page = chunk.metadata.get("page")
-    return Reference(
-        number=0,
-        document_number=0,
-        name=file_name(candidate),
-        version=1,
-        page=page if isinstance(page, int) and page > 0 else None,
-        heading=str(chunk.metadata.get("heading", "")),
-        text="",
-        score=0.0,
-    ).place
 
 
 def matched_place(text: str, matched: frozenset[str], weights: Mapping[str, float], limit: int) -> str:

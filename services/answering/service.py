@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.answering.quoted import excerpt_answer
+from services.answering.recording import record_answer
 from services.answering.small_talk import small_talk_reply
-from services.answering.trace import AnswerTrace, AnswerTraces
 from services.answering.written import review, says_nothing
 from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
@@ -28,7 +28,8 @@ from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
 from services.retrieval.wording import asks_something, follows_up
 from services.session import KnowledgeCollection, chat_of
-from services.tracing.stages import StageTime, recorded_stages, stage
+from services.tracing.models import Outcome, RequestKind
+from services.tracing.service import TraceService
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class QuestionAnswering:
         chain: RagChain | None,
         turns: Turns,
         memory: MemoryService,
+        traces: TraceService,
         budget: ModelBudget | None = None,
     ) -> None:
         self._retriever = retriever
@@ -55,7 +57,7 @@ class QuestionAnswering:
         self._turns = turns
         self._memory = memory
         self._budget = budget
-        self.traces = AnswerTraces()
+        self._traces = traces
         # The sources of each group's last unasked answer, which belongs to no user's memory. They are lost on a
         # restart.
         self._unasked: dict[str, tuple[Source, ...]] = {}
@@ -66,7 +68,19 @@ class QuestionAnswering:
         Always return something to send; raise only if the records themselves fail.
         """
         async with self._turns.begin(session_id, user_id, question.shown) as turn:
-            with recorded_stages() as stages, stage("total"), charged(Charge(chat_of(session_id), turn.id)):
+            chat = chat_of(session_id)
+            with (
+                charged(Charge(chat, turn.id)),
+                self._traces.request(
+                    RequestKind.QUESTION,
+                    collection=collection.name,
+                    chat=chat,
+                    session_id=session_id,
+                    turn_id=turn.id,
+                    question=question.text,
+                    quoted=question.quoted,
+                ) as record,
+            ):
                 question = await _in_context(question, turn)
                 retrieval = None
                 try:
@@ -76,7 +90,7 @@ class QuestionAnswering:
                     log.exception("searching %s failed", collection.name)
                     answer = Answer(AnswerKind.FAILED, error.user_message)
                 answer = await _remembered(turn, answer)
-        self._trace(session_id, collection, question, retrieval, answer, stages.times)
+                record_answer(record, question, retrieval, answer)
         return answer
 
     async def answer_unasked(
@@ -89,17 +103,20 @@ class QuestionAnswering:
         """
         if retrieval.status is not RetrievalStatus.USABLE or not retrieval.references:
             return None
-        try:
-            with recorded_stages() as stages, stage("total"):
+        with self._traces.request(
+            RequestKind.UNASKED, collection=collection.name, question=question.text, quoted=question.quoted
+        ) as record:
+            record.trace.outcome = Outcome.SILENT
+            try:
                 written = self._chain and await asyncio.to_thread(review, await self._chain.write(question, retrieval))
-        except ModelError as error:
-            log.warning("no unasked answer in %s: %s", collection.name, error)
-            return None
-        answer = written or excerpt_answer(question, retrieval)
-        if not answer.sources or answer.doubtful or says_nothing(answer):
-            return None
+            except ModelError as error:
+                log.warning("no unasked answer in %s: %s", collection.name, error)
+                return None
+            answer = written or excerpt_answer(question, retrieval)
+            if not answer.sources or answer.doubtful or says_nothing(answer):
+                return None
+            record_answer(record, question, retrieval, answer)
         self._unasked[collection.name] = answer.sources
-        self._trace("", collection, question, retrieval, answer, stages.times)
         return answer
 
     async def source(self, session_id: str, collection: KnowledgeCollection, number: int) -> CitedPassage:
@@ -139,19 +156,6 @@ class QuestionAnswering:
             return _without_model(question, retrieval, error)
         except RerankError as error:
             return Answer(AnswerKind.FAILED, error.user_message)
-
-    def _trace(
-        self,
-        session_id: str,
-        collection: KnowledgeCollection,
-        question: Question,
-        retrieval: Retrieval | None,
-        answer: Answer,
-        times: tuple[StageTime, ...],
-    ) -> None:
-        is_written = answer.kind in (AnswerKind.WRITTEN, AnswerKind.GENERAL)
-        model = self._chain.model_name if self._chain and is_written else ""
-        self.traces.keep(AnswerTrace(session_id, collection.name, question, retrieval, answer, model, times))
 
 
 def _quoted(question: Question, retrieval: Retrieval) -> Answer:

@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from weakref import WeakValueDictionary
+
+from langchain_core.prompt_values import PromptValue
 
 from services.budgets.charge import present_charge
 from services.budgets.day import beginning_of, today
@@ -15,6 +18,8 @@ from services.llm import ModelCall
 from services.records.tables import now
 from services.records.usage import ModelCallEntry, UsageRecords
 from services.settings import BudgetSettings
+from services.tracing.calls import record_model_call
+from services.tracing.models import ModelCallTrace
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +29,8 @@ CALLS_AT_ONCE = 8
 # What services add to a prompt for its frame, and the largest LLM__MAX_TOKENS.
 _FRAMING_TOKENS = 1_000
 _MOST_COMPLETION_TOKENS = 131_072
+# The words of the services for LangChain's types of messages.
+_ROLES = {"human": "user", "ai": "assistant"}
 _SPENT = "今天这里的模型用量用完了，明天再试。"
 _NOTICE = "今天这里的模型用量用完了，先只摘录资料原文，明天恢复。"
 
@@ -94,7 +101,7 @@ class ModelBudget:
         async with lane:
             self.require()
             self._spent(charge.chat).calls += 1
-            called_at, given_up = now(), False
+            called_at, started, given_up = now(), time.perf_counter(), False
             try:
                 yield
             except (ModelTimeout, asyncio.CancelledError):
@@ -112,6 +119,7 @@ class ModelBudget:
                     estimated=estimated,
                     called_at=called_at,
                 )
+                _trace(call, entry, time.perf_counter() - started)
                 await asyncio.shield(self._write(entry))
 
     async def _write(self, entry: ModelCallEntry) -> None:
@@ -129,6 +137,20 @@ class ModelBudget:
         if day != self._day.day:
             self._day = _Day(day)
         return self._day
+
+
+def _trace(call: ModelCall, entry: ModelCallEntry, seconds: float) -> None:
+    messages = call.prompt.to_messages() if isinstance(call.prompt, PromptValue) else call.prompt
+    record_model_call(
+        ModelCallTrace(
+            model=entry.model,
+            prompt_tokens=entry.prompt_tokens,
+            completion_tokens=entry.completion_tokens,
+            estimated=entry.estimated,
+            milliseconds=seconds * 1000,
+        ),
+        ((_ROLES.get(message.type, message.type), message.text) for message in messages),
+    )
 
 
 def _tokens(call: ModelCall, *, given_up: bool) -> tuple[int, int, bool]:

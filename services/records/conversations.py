@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
 from services.records.tables import ConversationRecord, HistoryRecord, TurnRecord, TurnState, now
+from services.records.traces import erase_session
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +229,7 @@ class ConversationRecords:
                 select(func.count()).select_from(HistoryRecord).where(HistoryRecord.session_id == session_id)
             )
             await session.execute(delete(HistoryRecord).where(HistoryRecord.session_id == session_id))
+            await erase_session(session, session_id)
             return gone.scalar_one()
 
     async def recent(self, session_id: str, limit: int) -> list[TurnRecord]:

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
 from services.records.tables import CollectionRecord, DocumentRecord, DocumentState, RetiredRecord, UploadRecord
+from services.records.traces import erase_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +367,7 @@ class DocumentRecords:
 
     @staticmethod
     async def _retire(session: AsyncSession, documents: Sequence[DocumentRecord]) -> None:
+        await erase_documents(session, [document.id for document in documents])
         for document in documents:
             session.add(
                 RetiredRecord(

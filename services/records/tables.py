@@ -245,3 +245,34 @@ class GateFeedbackRecord(Base):
     helpful: Mapped[bool]
     created_at: Mapped[datetime]
     source: Mapped[str] = mapped_column(String(16))
+
+
+class TraceRecord(Base):
+    """The record of one request (see `services.tracing`), as JSON.
+
+    `record` holds no text of people, documents or models; `texts` does, and is None once they are erased. `size` is
+    that of both in bytes.
+    """
+
+    __tablename__ = "traces"
+    __table_args__ = (Index("traces_chat", "chat", "id"), Index("traces_started_at", "started_at"))
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    uuid: Mapped[str] = mapped_column(String(36))
+    chat: Mapped[str] = mapped_column(String(64))
+    session_id: Mapped[str] = mapped_column(String(64), index=True)
+    turn_id: Mapped[int | None]
+    message_id: Mapped[int | None] = mapped_column(BigInteger)
+    started_at: Mapped[datetime]
+    record: Mapped[str] = mapped_column(Text)
+    texts: Mapped[str | None] = mapped_column(Text)
+    size: Mapped[int]
+
+
+class TraceDocumentRecord(Base):
+    """A document that the texts of a trace may repeat. Ids of documents are never reused."""
+
+    __tablename__ = "trace_documents"
+
+    trace_id: Mapped[int] = mapped_column(ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True)
+    document_id: Mapped[int] = mapped_column(primary_key=True, index=True)

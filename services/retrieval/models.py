@@ -85,6 +85,14 @@ class Candidate:
     rerank_score: float | None = None
     verdict: Verdict = Verdict.NOT_RERANKED
 
+    @property
+    def place(self) -> str:
+        """The location of the chunk, on one line: the file, then the page or the heading path."""
+        metadata = self.hit.chunk.metadata
+        page = metadata.get("page")
+        known_page = page if isinstance(page, int) and page > 0 else None
+        return _place(str(metadata.get("file", "")), known_page, str(metadata.get("heading", "")))
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -115,11 +123,7 @@ class Reference:
         >>> Reference(1, 4, "预算.xlsx", 1, 2, "人员", "…", 0.9).place
         '预算.xlsx · 人员'
         """
-        # A sheet is identified by its name, which is its heading, and not by its number.
-        is_sheet = bool(self.heading) and self.name.lower().endswith(".xlsx")
-        if self.page is not None and not is_sheet:
-            return f"{self.name} 第{self.page}页"
-        return f"{self.name} · {self.heading}" if self.heading else self.name
+        return _place(self.name, self.page, self.heading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +162,11 @@ class Retrieval:
     expansions: tuple[str, ...] = ()
     chunk_count: int = 0
     warning: str = ""
+
+
+def _place(name: str, page: int | None, heading: str) -> str:
+    # A sheet is identified by its name, which is its heading, and not by its number.
+    is_sheet = bool(heading) and name.lower().endswith(".xlsx")
+    if page is not None and not is_sheet:
+        return f"{name} 第{page}页"
+    return f"{name} · {heading}" if heading else name

@@ -36,6 +36,7 @@ from services.retrieval.query import Query, build_query
 from services.retrieval.rerank import Reranker
 from services.retrieval.wording import follows_up
 from services.settings import RetrievalSettings
+from services.tracing.calls import record_tool
 from services.tracing.stages import stage
 
 log = logging.getLogger(__name__)
@@ -102,6 +103,7 @@ class Retriever:
         service fails, nothing is approved and the warning says so. Raise
         `SearchIndexError` if the index fails.
         """
+        record_tool("retriever", self._settings.model_dump(mode="json"))
         query = build_query(question)
         recall = await self._recall(collection, query)
         found = await self._judge(collection, query, recall, strictness)

@@ -36,6 +36,7 @@ EXPECTED: dict[str, tuple[str, str, str, str]] = {
     "/memory show": ("maos", "maos", "maos", "maos"),
     "/memory compact": ("maos", "maos", "maos", "maos"),
     "/memory clear": ("maos", "maos", "maos", "maos"),
+    "/trace": ("aos", "maos", "aos", "maos"),
     "/bot status": ("s", "s", "s", "s"),
     "/bot auto": ("aos", "", "aos", ""),
     "/bot quiet": ("maos", "", "maos", ""),

@@ -50,6 +50,8 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "MEMORY__SUMMARY_CHUNK_SIZE": (10, 2, 200),
     "MEMORY__SUMMARY_EVERY_MESSAGES": (0, 0, 1000),
     "MEMORY__RECENT_SHOWN": (10, 1, 50),
+    "TRACE__KEEP_DAYS": (14, 0, 365),
+    "TRACE__MAX_MB": (200, 1, 100_000),
     "SEND__GROUP_INTERVAL_S": (1.5, 0, 60),
     "SEND__PER_MINUTE": (20, 0, 600),
 }

@@ -1,5 +1,6 @@
 """Answers to questions: written, quoted, nothing found, or one sentence about a failure."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,10 +20,14 @@ from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import NOTHING_MARK, RagChain
 from services.records.conversations import ConversationRecords
+from services.records.traces import TraceRecords
+from services.retrieval.look_up import look_up
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
 from services.session import KnowledgeCollection
-from services.settings import MemorySettings, RetrievalSettings
+from services.settings import MemorySettings, RetrievalSettings, TraceSettings
+from services.tracing.current import Origin, arrived
+from services.tracing.service import TraceService
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
@@ -41,6 +46,7 @@ class World:
     database: Database
     library: Library
     conversations: ConversationRecords
+    traces: TraceService
     model: ScriptedChatModel
     reranker: ScriptedReranker = field(default_factory=ScriptedReranker)
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -59,7 +65,7 @@ class World:
         memory = MemoryService(self.conversations, MemorySettings.model_validate({}), model, prompts.summary, order)
         retriever = self.retriever
         chain = RagChain(model, prompts, general_knowledge=general) if model else None
-        return QuestionAnswering(retriever, chain, Turns(self.conversations, order), memory)
+        return QuestionAnswering(retriever, chain, Turns(self.conversations, order), memory, self.traces)
 
     async def stored(self) -> list[str]:
         """Return the working history."""
@@ -71,7 +77,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
     library = Library(database)
     await library.add(GROUP.name, "差旅制度.pdf", [PASSAGE], page=3)
-    yield World(database, library, ConversationRecords(database), ScriptedChatModel(reply="三百五十元[1]。"))
+    traces = TraceService(TraceRecords(database), TraceSettings.model_construct())
+    yield World(database, library, ConversationRecords(database), traces, ScriptedChatModel(reply="三百五十元[1]。"))
     await database.close()
 
 
@@ -350,45 +357,100 @@ class TestUnasked:
 
 
 class TestTraces:
-    """Traces of how an answer came about."""
+    """The record of how an answer came about."""
 
     async def test_everything_that_an_answer_rests_on(self, world: World) -> None:
-        answering = world.answering()
-        answer = await answering.ask(SESSION, 2, GROUP, QUESTION)
-        (trace,) = answering.traces.of_session(SESSION)
-        assert (trace.answer, trace.collection, trace.question) == (answer, GROUP.name, QUESTION)
-        assert trace.retrieval is not None
-        assert [reference.place for reference in trace.retrieval.references] == [PLACE]
-        assert trace.model == chat_model(world.model).name
-        assert [time.stage for time in trace.times] == ["embed", "search", "rerank", "model", "total"]
-        assert all(time.seconds >= 0 for time in trace.times)
+        answer = await world.answering().ask(SESSION, 2, GROUP, Question(QUESTION.text, "出差的事"))
+        (record,) = await world.traces.latest("group_1", 9)
+        assert (record.raw_question, record.response) == (QUESTION.text, answer.text)
+        assert (record.trace.kind, record.trace.outcome) == ("question", "written")
+        assert (record.trace.session_id, record.trace.collection, record.trace.turn_id) == (SESSION, GROUP.name, 1)
+        asked = record.trace.question
+        assert (asked.quoted, asked.searched) == ("出差的事", f"{QUESTION.text}\n出差的事")
+        assert [time.stage for time in record.trace.stages] == ["embed", "search", "rerank", "model", "total"]
+        assert all(time.milliseconds >= 0 for time in record.trace.stages)
+        assert (record.tool_name, record.tool_config["submit_top_k"]) == ("retriever", 5)
+        gate = record.trace.gate
+        assert gate is not None
+        assert (gate.status, gate.recall, gate.rerank, gate.approved, gate.chunk_count) == ("usable", 1, 1, 1, 1)
+        assert [(item.score, item.verdict) for item in gate.candidates] == [(0.5, "approved")]
+        assert [(item.number, item.cited_as) for item in gate.passages] == [(1, 1)]
 
-    async def test_quoted_answers_name_no_model(self, world: World) -> None:
-        answering = world.answering(with_model=False)
-        await answering.ask(SESSION, 2, GROUP, QUESTION)
-        (trace,) = answering.traces.of_session(SESSION)
-        assert trace.model == ""
-        assert "model" not in [time.stage for time in trace.times]
+    async def test_passages_are_looked_up_as_long_as_their_document_is_there(self, world: World) -> None:
+        await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+        (record,) = await world.traces.latest("group_1", 9)
+        assert PASSAGE not in record.model_dump_json()
+        await look_up(record, world.retriever)
+        gate = record.trace.gate
+        assert gate is not None
+        assert [(item.label, item.text) for item in gate.passages] == [(PLACE, PASSAGE)]
+        assert [(item.label, item.text) for item in gate.candidates] == [(PLACE, PASSAGE)]
+        assert record.retriver_chunks == [PASSAGE]
 
-    async def test_a_failed_search_has_no_retrieval(self, world: World) -> None:
+        await world.library.add(GROUP.name, "差旅制度.pdf", ["住宿标准为每晚四百元。"], page=3)
+        (record,) = await world.traces.latest("group_1", 9)
+        await look_up(record, world.retriever)
+        assert "三百五十" not in record.model_dump_json()
+        assert (record.trace.erased, record.retriver_chunks) == (True, [])
+
+    async def test_a_failed_search_has_no_decision_of_the_gate(self, world: World) -> None:
         world.library.index.fail = True
-        answering = world.answering()
-        answer = await answering.ask(SESSION, 2, GROUP, QUESTION)
-        (trace,) = answering.traces.of_session(SESSION)
-        assert (trace.retrieval, trace.answer.kind) == (None, AnswerKind.FAILED)
-        assert trace.answer is answer
+        answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+        (record,) = await world.traces.latest("group_1", 9)
+        assert (record.trace.gate, record.trace.outcome, record.response) == (None, "failed", answer.text)
 
-    async def test_unasked_answers_belong_to_nobody(self, world: World) -> None:
+    async def test_a_recalled_question_leaves_no_text(self, world: World) -> None:
+        begun = asyncio.Event()
+
+        async def never(_: object) -> str:
+            begun.set()
+            await asyncio.Event().wait()
+            return ""
+
+        world.model.reply = never
+        task = asyncio.create_task(world.answering().ask(SESSION, 2, GROUP, QUESTION))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        (record,) = await world.traces.latest("group_1", 9)
+        assert (record.trace.outcome, record.trace.erased) == ("cancelled", True)
+        assert "住宿" not in record.model_dump_json()
+
+    async def test_clearing_the_memory_erases_the_texts_of_this_session(self, world: World) -> None:
         answering = world.answering()
+        for session_id in (SESSION, "group_1_3"):
+            await answering.ask(session_id, 2, GROUP, QUESTION)
+        await world.traces.flush()
+        await world.conversations.forget(SESSION)
+        other, cleared = await world.traces.latest("group_1", 9)
+        assert (other.raw_question, cleared.raw_question) == (QUESTION.text, "")
+        assert "三百五十" not in cleared.model_dump_json()
+
+    async def test_what_was_forgotten_before_it_was_written_down_stays_forgotten(self, world: World) -> None:
+        await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+        await world.conversations.forget(SESSION)
+        (record,) = await world.traces.latest("group_1", 9)
+        assert (record.trace.erased, record.raw_question, record.response) == (True, "", "")
+
+    async def test_unasked_answers_belong_to_the_group(self, world: World) -> None:
+        arrived(Origin("group_1", 77))
         retrieval = await world.retriever.retrieve(GROUP.name, QUESTION)
-        assert await answering.answer_unasked(GROUP, QUESTION, retrieval) is not None
-        assert [trace.session_id for trace in answering.traces.unasked(GROUP.name)] == [""]
-        assert answering.traces.unasked(OTHER.name) == []
-        assert answering.traces.of_session("") != [], "the empty session is that of nobody"
+        assert await world.answering().answer_unasked(GROUP, QUESTION, retrieval) is not None
+        (record,) = await world.traces.latest("group_1", 9)
+        assert (record.trace.kind, record.trace.session_id, record.trace.message_id) == ("unasked", "", 77)
+        assert await world.traces.latest("group_2", 9) == []
 
-    async def test_old_ones_are_forgotten(self, world: World) -> None:
-        answering = world.answering(with_model=False)
-        for number in range(70):
-            await answering.ask(f"group_1_{number}", 2, GROUP, Question("在吗"))
-        kept = [bool(answering.traces.of_session(f"group_1_{number}")) for number in range(70)]
-        assert kept == [False] * 6 + [True] * 64
+    async def test_a_message_that_is_not_answered_unasked_leaves_no_text(self, world: World) -> None:
+        arrived(Origin("group_1", 78))
+        world.model.reply = NOTHING_MARK
+        retrieval = await world.retriever.retrieve(GROUP.name, QUESTION)
+        assert await world.answering().answer_unasked(GROUP, QUESTION, retrieval) is None
+        (record,) = await world.traces.latest("group_1", 9)
+        assert (record.trace.outcome, record.raw_question, record.response) == ("silent", "", "")
+
+    async def test_an_answer_is_sent_even_if_its_record_cannot_be_stored(self, world: World) -> None:
+        async with world.database.writing() as session:
+            await session.execute(text("DROP TABLE traces"))
+        assert (await world.answering().ask(SESSION, 2, GROUP, QUESTION)).kind is AnswerKind.WRITTEN
+        await world.traces.flush()

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
+from sqlalchemy import delete, select
 
 from services.answering.models import Answer
 from services.answering.service import QuestionAnswering
@@ -29,9 +30,12 @@ from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
+from services.records.tables import TraceRecord
+from services.records.traces import TraceRecords
 from services.retrieval.models import Question, Strictness
 from services.session import KnowledgeCollection
-from services.settings import MemorySettings, RetrievalSettings
+from services.settings import MemorySettings, RetrievalSettings, TraceSettings
+from services.tracing.service import TraceService
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
 from tests.fakes.reranker import ScriptedReranker
@@ -107,6 +111,7 @@ class World:
     library: Library
     index: LyingIndex
     conversations: ConversationRecords
+    traces: TraceService
     builds: set[str]
     sessions: "itertools.count[int]" = field(default_factory=itertools.count)
 
@@ -120,7 +125,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         await library.add(GROUP.name, f"文件{number}.txt", [text])
     await library.add(GROUP.name, "canaryhidden.txt", [HIDDEN], visible=False)
     await library.add(OTHER, "canaryforeign.txt", [FOREIGN])
-    yield World(library, index, ConversationRecords(database), index.own)
+    traces = TraceService(TraceRecords(database), TraceSettings.model_construct())
+    yield World(library, index, ConversationRecords(database), traces, index.own)
     await database.close()
 
 
@@ -199,7 +205,7 @@ async def answers(world: World, case: Case, model: ScriptedChatModel, session_id
     order = SessionOrder()
     memory = MemoryService(world.conversations, MemorySettings.model_validate({}), chat, prompts.summary, order)
     chain = RagChain(chat, prompts, general_knowledge=case.general) if chat else None
-    answering = QuestionAnswering(retriever, chain, Turns(world.conversations, order), memory)
+    answering = QuestionAnswering(retriever, chain, Turns(world.conversations, order), memory, world.traces)
     if case.strictness is Strictness.ASKED:
         return [await answering.ask(session_id, 2, GROUP, QUESTION) for _ in range(2)]
     try:
@@ -208,6 +214,15 @@ async def answers(world: World, case: Case, model: ScriptedChatModel, session_id
         return []
     answer = await answering.answer_unasked(GROUP, QUESTION, retrieval)
     return [answer] if answer else []
+
+
+async def new_traces(world: World) -> list[str]:
+    """Return what is stored of the requests since the last call, and then delete it."""
+    await world.traces.flush()
+    async with world.library.database.writing() as session:
+        found = [f"{row.record}{row.texts}" for row in await session.scalars(select(TraceRecord))]
+        await session.execute(delete(TraceRecord))
+    return found
 
 
 @given(CASES)
@@ -223,6 +238,7 @@ async def test_nothing_unapproved_is_ever_seen(world: World, case: Case) -> None
             *(source.place for answer in given_answers for source in answer.sources),
             *(json.dumps(record.message, ensure_ascii=False) for record in records),
             repr(await world.conversations.sources(session_id)),
+            *await new_traces(world),
         ]
     )
     found = set(re.findall(r"canary\w+", seen))

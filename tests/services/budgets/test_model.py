@@ -28,10 +28,12 @@ from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
 from services.records.tables import ModelCallRecord
+from services.records.traces import TraceRecords
 from services.records.usage import UsageRecords
 from services.retrieval.models import Question
 from services.session import KnowledgeCollection
-from services.settings import BudgetSettings, LLMSettings, MemorySettings
+from services.settings import BudgetSettings, LLMSettings, MemorySettings, TraceSettings
+from services.tracing.service import TraceService
 from tests.e2e.model_server import Mode, ModelServer
 from tests.fakes.chat import Reply, ScriptedChatModel
 from tests.services.retrieval.library import Library
@@ -242,8 +244,9 @@ async def _answering(world: World, model: ScriptedChatModel) -> tuple[QuestionAn
     order = SessionOrder()
     memory = MemoryService(ConversationRecords(world.database), settings, chat, prompts.summary, order)
     chain = RagChain(chat, prompts)
+    traces = TraceService(TraceRecords(world.database), TraceSettings.model_construct())
     return QuestionAnswering(
-        retriever, chain, Turns(ConversationRecords(world.database), order), memory, budget
+        retriever, chain, Turns(ConversationRecords(world.database), order), memory, traces, budget
     ), memory
 
 
