@@ -238,6 +238,12 @@ class SendSettings(SettingsSection):
     per_minute: int = Field(20, ge=0, le=600, description="一个账号在所有群合计每分钟最多发几条，0 为不限")
 
 
+class RenderSettings(SettingsSection):
+    """Pictures that the bot draws, such as tables."""
+
+    enabled: bool = Field(True, description="把回答里较长的表格和代码画成图片：true 画，false 只发文字")
+
+
 class SandboxSettings(SettingsSection):
     """The local page that simulates a QQ group, for trying the bot without QQ."""
 
@@ -275,6 +281,7 @@ class Settings(SettingsSection):
     proactive: ProactiveSettings = ProactiveSettings.model_construct()
     memory: MemorySettings = MemorySettings.model_construct()
     send: SendSettings = SendSettings.model_construct()
+    render: RenderSettings = RenderSettings.model_construct()
     sandbox: SandboxSettings = SandboxSettings.model_construct()
 
     @model_validator(mode="after")
