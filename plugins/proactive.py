@@ -9,7 +9,7 @@ from nonebot.plugin import PluginMetadata
 from qq.chat import Chat
 from qq.depends import Answering, Proactive, is_open, outbox, services, settings
 from qq.messages import answer_text
-from qq.outbox.outbox import Delivery
+from qq.outbox.delivery import Delivery
 from qq.outbox.send_queue import Priority
 from qq.unasked import MARK, group_message, is_unasked, reaction_of, replied_to
 from services.answering.models import AnswerKind

@@ -15,7 +15,7 @@ from qq.chat import Chat
 from qq.depends import Knowledge, outbox, receipts, services, settings
 from qq.expected_files import expected_files
 from qq.files import UploadedFile, fetch
-from qq.outbox.outbox import Delivery
+from qq.outbox.delivery import Delivery
 from qq.outbox.send_queue import Priority
 from qq.speaker import chat_of, member_role, shares_knowledge
 from services.errors import DocumentRejected, DownloadFailed, ServiceError

@@ -10,6 +10,7 @@ from nonebot.params import Depends
 
 from qq.chat import Chat
 from qq.depends import outbox, receipts, services, settings
+from qq.outbox.replies import Reply
 from services.roles import Action, Place, Role, lowest_role, refusal
 from services.session import KnowledgeCollection, KnowledgeScope, Session, SessionScope
 
@@ -70,9 +71,9 @@ class Speaker:
             return ""
         return refusal(self.place, lowest)
 
-    async def reply(self, text: str) -> None:
+    async def reply(self, reply: Reply) -> None:
         """Reply to the message, quoting it."""
-        await outbox.send(self.chat, text, self.message_id, asker=self.session.user_id)
+        await outbox.send(self.chat, reply, self.message_id, asker=self.session.user_id)
 
 
 def shares_knowledge() -> bool:
