@@ -11,7 +11,7 @@ from nonebot.rule import to_me
 
 from qq.budget import Questions, within_command_budget
 from qq.depends import Answering, recalls, settings
-from qq.messages import answer_text
+from qq.messages import answer_reply
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count
 from qq.working import show_reaction, working
 from services.answering.models import Answer
@@ -86,7 +86,7 @@ async def _answer(
         if answer is None:
             await answering.withdraw(speaker.session_id, speaker.session.user_id, question)
             return
-        await speaker.reply(answer_text(answer, reading_count(speaker, asked.collection)))
+        await speaker.reply(answer_reply(answer, reading_count(speaker, asked.collection)))
     answering.schedule_summary(speaker.session_id)
 
 
