@@ -9,7 +9,7 @@ from qq.budget import Questions, within_command_budget
 from qq.commands.matcher import ArgumentMessage, call_of, help_for, register
 from qq.commands.models import Command
 from qq.depends import Answering, recalls
-from qq.messages import answer_text
+from qq.messages import answer_reply
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count
 from qq.working import show_reaction, working
 from services.answering.models import Answer
@@ -71,7 +71,7 @@ async def _answer(
         if answer is None:
             await answering.withdraw(speaker.session_id, speaker.session.user_id, question)
             return
-        await speaker.reply(answer_text(answer, reading_count(speaker, asked.collection)))
+        await speaker.reply(answer_reply(answer, reading_count(speaker, asked.collection)))
     answering.schedule_summary(speaker.session_id)
 
 

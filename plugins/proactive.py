@@ -8,8 +8,8 @@ from nonebot.plugin import PluginMetadata
 
 from qq.chat import Chat
 from qq.depends import Answering, Proactive, is_open, outbox, services, settings
-from qq.messages import answer_text
-from qq.outbox.outbox import Delivery
+from qq.messages import answer_reply
+from qq.outbox.delivery import Delivery
 from qq.outbox.send_queue import Priority
 from qq.unasked import MARK, group_message, is_unasked, reaction_of, replied_to
 from services.answering.models import AnswerKind
@@ -97,8 +97,8 @@ async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService
         await proactive.settle(approval, UnaskedOutcome.NOTHING_TO_SAY)
         return
     if await proactive.still_wanted(approval):
-        text = f"{answer_text(answer)}\n\n{MARK}"
-        delivery = await outbox.send(_chat(bot, message.group_id), text, message.message_id, Priority.NOTICE)
+        reply = answer_reply(answer, ending=MARK)
+        delivery = await outbox.send(_chat(bot, message.group_id), reply, message.message_id, Priority.NOTICE)
         await proactive.settle(approval, UnaskedOutcome.SENT if delivery is Delivery.SENT else UnaskedOutcome.FAILED)
 
 

@@ -7,7 +7,8 @@ from nonebot.plugin import PluginMetadata
 from qq.commands.matcher import Argument, register
 from qq.commands.models import Command
 from qq.depends import outbox, services
-from qq.outbox.outbox import Delivery
+from qq.outbox.delivery import Delivery
+from qq.outbox.replies import File
 from qq.reports.trace import list_text, summary_text
 from qq.speaker import Speaker, Speaking, asked_knowledge
 from services.retrieval.look_up import look_up
@@ -65,7 +66,7 @@ async def _sent(speaker: Speaker, record: ModelContext) -> str | None:
     """Send the whole record as a file, and return what is left to say."""
     content = record.model_dump_json(indent=2).encode()
     name, note = f"来历-{record.number}.json", f"编号 {record.number} 的完整记录在上面的文件里。"
-    delivery = await outbox.send_file(speaker.chat, name, content, note, speaker.message_id)
+    delivery = await outbox.send(speaker.chat, File(name, content, note), speaker.message_id)
     return "QQ 没有接收这个文件，请稍后再试。" if delivery is Delivery.REFUSED else None
 
 

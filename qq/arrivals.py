@@ -10,7 +10,7 @@ from nonebot.adapters.onebot.v11 import Bot
 from qq.chat import Chat
 from qq.depends import receipts, settings
 from qq.files import UploadedFile, fetch
-from qq.outbox.outbox import Delivery
+from qq.outbox.delivery import Delivery
 from qq.speaker import member_lookup
 from services.access import MemberLookup
 from services.knowledge.intake import Arrival, Connection

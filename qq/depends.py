@@ -15,6 +15,7 @@ from qq.connection.shutdown import shutdown
 from qq.outbox.outbox import Outbox
 from qq.outbox.receipts import Receipts
 from qq.recalls import Recalls
+from qq.render.renderer import Renderer
 from services.answering.service import QuestionAnswering
 from services.container import Services, open_services
 from services.errors import ServiceError
@@ -36,7 +37,8 @@ def settings() -> Settings:
 
 
 recalls = Recalls()
-outbox = Outbox(settings().send, recalls)
+renderer = Renderer(settings().render)
+outbox = Outbox(settings().send, recalls, renderer.draw)
 receipts = Receipts(outbox)
 confirmations = Confirmations()
 

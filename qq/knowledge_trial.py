@@ -11,7 +11,8 @@ from qq.depends import outbox, services, settings
 from qq.expected_files import WAIT_S, expected_files
 from qq.files import UploadedFile, fetch
 from qq.messages import shortened
-from qq.outbox.outbox import Delivery
+from qq.outbox.delivery import Delivery
+from qq.outbox.replies import File
 from qq.outbox.send_queue import Priority
 from qq.reports.evaluation import result_csv, summary_text
 from qq.reports.retrieval import file_name, retrieval_text
@@ -122,6 +123,6 @@ async def _try_all(speaker: Speaker, file: UploadedFile, samples: list[Sample]) 
         # A file that was sent before the command was ingested like any other.
         summary += f"\n\n「{name}」自己也在知识库里，结果偏好。用 /kb delete 删掉它，先发 /kb test 再发文件就不会入库。"
     result_name = f"{PurePath(file.name).stem[:40]}-结果.csv"
-    delivery = await outbox.send_file(speaker.chat, result_name, table, summary, speaker.message_id)
+    delivery = await outbox.send(speaker.chat, File(result_name, table, summary), speaker.message_id)
     if delivery is Delivery.REFUSED:
         await speaker.reply(f"{summary}\n\n结果文件可能没有发出去，没看到就请检查机器人能不能上传文件。")

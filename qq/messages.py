@@ -1,9 +1,12 @@
-"""Answers and outcomes as the text that people read in QQ."""
+"""Answers and outcomes as people read them in QQ."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
+from qq.outbox.replies import Picture, Reply
+from qq.render.drawings import Code, Drawing, Table
+from services.answering.models import Answer, AnswerKind, CitedPassage, CodeBlock, SourceStatus, TableBlock
 from services.budgets.day import ZONE
 from services.knowledge.models import IngestResult, IngestStatus
 
@@ -18,6 +21,10 @@ _WORDS = {
     IngestStatus.IN_PROGRESS: "正在入库",
     IngestStatus.REMOVED: "已删除",
 }
+# Stands in the text in place of a table that is a picture.
+_TABLE_BELOW = "（表格见下图）"
+# An answer with more tables and code than this is sent as text.
+_MOST_PICTURES = 4
 _FAILURES = (IngestStatus.REJECTED, IngestStatus.DEFERRED, IngestStatus.REMOVED)
 
 
@@ -32,6 +39,40 @@ def answer_text(answer: Answer, reading: int = 0) -> str:
     if answer.kind is AnswerKind.FAILED:
         return "\n\n".join(part for part in (answer.notice, answer.text, sources) if part)
     return "\n\n".join(part for part in (answer.text, answer.notice, sources) if part)
+
+
+def answer_reply(answer: Answer, reading: int = 0, ending: str = "") -> Reply:
+    """Return an answer as it is sent: its text, with long tables and code as pictures under it.
+
+    A table is only in the picture; code also stays in the text, because people copy it. `ending` is the last paragraph.
+    """
+    text = _ended(answer_text(answer, reading), ending)
+    drawings: list[Drawing] = []
+    shown, place = answer.text, 0
+    for block in answer.blocks:
+        drawing = _drawing(block)
+        if drawing is None:
+            continue
+        drawings.append(drawing)
+        if isinstance(block, TableBlock):
+            before, _, behind = shown[place:].partition(block.text)
+            before = f"{shown[:place]}{before}{_TABLE_BELOW}"
+            shown, place = before + behind, len(before)
+    if not 1 <= len(drawings) <= _MOST_PICTURES:
+        return text
+    return Picture(tuple(drawings), _ended(answer_text(replace(answer, text=shown), reading), ending), text)
+
+
+def _ended(text: str, ending: str) -> str:
+    return f"{text}\n\n{ending}" if ending else text
+
+
+def _drawing(block: TableBlock | CodeBlock) -> Drawing | None:
+    """Return a block as a drawing, or None if it is too large for a picture."""
+    try:
+        return Table(block.header, block.rows) if isinstance(block, TableBlock) else Code(block.text)
+    except ValueError:
+        return None
 
 
 def passage_text(passage: CitedPassage, number: int) -> str:

@@ -10,6 +10,7 @@ from nonebot.params import Depends
 
 from qq.chat import Chat
 from qq.depends import outbox, receipts, services, settings
+from qq.outbox.replies import Reply
 from services.access import AskedKnowledge, MemberLookup
 from services.roles import Place, Rights, Role, Venue, refusal
 from services.session import KnowledgeCollection, Session, SessionScope
@@ -74,9 +75,9 @@ class Speaker:
             return ""
         return refusal(self.place, lowest)
 
-    async def reply(self, text: str) -> None:
+    async def reply(self, reply: Reply) -> None:
         """Reply to the message, quoting it."""
-        await outbox.send(self.chat, text, self.message_id, asker=self.session.user_id)
+        await outbox.send(self.chat, reply, self.message_id, asker=self.session.user_id)
 
 
 def shares_knowledge() -> bool:

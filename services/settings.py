@@ -245,6 +245,12 @@ class TraceSettings(SettingsSection):
     max_mb: int = Field(200, ge=1, le=100_000, description="这些记录合计最多多少 MB，超过就删最早的")
 
 
+class RenderSettings(SettingsSection):
+    """Pictures that the bot draws, such as tables."""
+
+    enabled: bool = Field(True, description="把回答里较长的表格和代码画成图片：true 画，false 只发文字")
+
+
 class SandboxSettings(SettingsSection):
     """The local page that simulates a QQ group, for trying the bot without QQ."""
 
@@ -292,6 +298,7 @@ class Settings(SettingsSection):
     memory: MemorySettings = MemorySettings.model_construct()
     send: SendSettings = SendSettings.model_construct()
     trace: TraceSettings = TraceSettings.model_construct()
+    render: RenderSettings = RenderSettings.model_construct()
     sandbox: SandboxSettings = SandboxSettings.model_construct()
     http: HttpSettings = HttpSettings.model_construct()
 

@@ -17,7 +17,7 @@ from simulator.parameters import (
     read_segments,
     string,
 )
-from simulator.world import ForwardNode, Group, Member, Message, Segment, World, text_of
+from simulator.world import ForwardNode, Group, Member, Message, Segment, SimulatedFile, World, text_of
 
 Handler = Callable[[dict[str, Any]], Any | Awaitable[Any]]
 
@@ -98,6 +98,12 @@ class Actions:
             return self._forward(action, {**params, "messages": segments})
         group_id, user_id = self._target(action, params)
         reply = next((segment["data"]["id"] for segment in segments if segment["type"] == "reply"), None)
+        images: list[SimulatedFile] = []
+        for segment in segments:
+            if segment["type"] == "image":
+                images.append(image := self.files.sent_image(segment))
+                size = str(len(image.content))
+                segment["data"] = {**segment["data"], "file": image.name, "url": "", "file_size": size}
         message = self._store(group_id, user_id, segments)
         self._observer.sent(
             Sent(
@@ -109,6 +115,7 @@ class Actions:
                 text_of(segments),
                 tuple(segments),
                 None if reply is None else int(reply),
+                images=tuple(images),
             )
         )
         return {"message_id": message.message_id}

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hashlib
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -17,7 +18,9 @@ from simulator.parameters import (
     integer,
     string,
 )
-from simulator.world import SimulatedFile, World
+from simulator.world import Segment, SimulatedFile, World
+
+_IMAGE_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
 
 
 class Files:
@@ -80,6 +83,21 @@ class Files:
         file = self._find(params, "file", "file_id")
         size = str(len(file.content))
         return {"file": file.name, "url": self._link(file), "file_size": size, "file_name": file.name}
+
+    def sent_image(self, segment: Segment) -> SimulatedFile:
+        """Store and return the image of an image segment that the bot sends. Only base64 is understood."""
+        source = str(segment["data"]["file"])
+        try:
+            content = base64.b64decode(source.removeprefix("base64://"), validate=True)
+        except ValueError:
+            content = b""
+        if not source.startswith("base64://") or not content.startswith(_IMAGE_SIGNATURES):
+            raise ActionRefused(EXECUTION_FAILED, "图片解析失败")
+        name = f"{hashlib.md5(content, usedforsecurity=False).hexdigest().upper()}.png"
+        file_id = self._world.new_file_id("image")
+        file = SimulatedFile(name, content, None, self._world.self_id, file_id, file_id)
+        self._world.add_file(file, file_id, name)
+        return file
 
     def listing(self, params: dict[str, Any], group_id: int, folder_id: str) -> dict[str, Any]:
         """Perform get_group_root_files or get_group_files_by_folder."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from simulator.dialects import Segment
-from simulator.world import ForwardNode, Message
+from simulator.world import ForwardNode, Message, SimulatedFile
 
 
 @dataclass(slots=True)
@@ -28,7 +28,8 @@ class Sent:
 
     `group_id` is None in a private chat. Both `group_id` and `user_id` are set in a temporary chat that was opened from
     a group. `text` is the joined text segments: for a forward those of all its nodes, for a file the file name.
-    `reply_id` is the id of the quoted message. `time` is `time.perf_counter()` in seconds.
+    `reply_id` is the id of the quoted message. `images` are those of the image segments, in order. `time` is
+    `time.perf_counter()` in seconds.
     """
 
     kind: Literal["message", "forward", "file"]
@@ -41,6 +42,7 @@ class Sent:
     reply_id: int | None = None
     nodes: tuple[ForwardNode, ...] = ()
     content: bytes | None = None
+    images: tuple[SimulatedFile, ...] = ()
     time: float = field(default_factory=time.perf_counter)
 
     @property

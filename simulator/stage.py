@@ -363,6 +363,10 @@ class Stage:
             file = self.client.world.files[-1]
             file.url = self._file_host.host(file.name, file.content).url
             self._recorder.keep(file)
+        places = (segment for segment in sent.segments if segment["type"] == "image")
+        for segment, image in zip(places, sent.images, strict=True):
+            image.url = segment["data"]["url"] = self._file_host.host(image.name, image.content).url
+            self._recorder.keep(image)
         self._recorder.record(
             Answered,
             chat=StageChat.of(message).id,

@@ -10,7 +10,8 @@ from nonebot import logger
 
 from qq.chat import Chat
 from qq.messages import arrival_text, receipt_text
-from qq.outbox.outbox import Delivery, Outbox
+from qq.outbox.delivery import Delivery
+from qq.outbox.outbox import Outbox
 from qq.outbox.send_queue import Priority
 from qq.working import SHOW_AFTER_S
 from services.knowledge.models import IngestResult

@@ -16,12 +16,12 @@ The checks only count words and figures; they do not call a model.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from services.answering.citations import MARK, cited_numbers, normalise_citations, without_invented
 from services.answering.figures import figures, stated_figures
-from services.answering.plain_text import Line
+from services.answering.plain_text import Line, joined
 from services.index.tokens import index_terms_of_normal, matched_terms, normalise, query_terms
 from services.retrieval.models import Reference
 from services.text.sentences import ENDS, sentences
@@ -57,11 +57,12 @@ _SAID_COVERAGE = 0.5
 class CheckedText:
     """A text whose citations have been checked.
 
-    `numbers` are those of the citations in it, in order of first use. `unverified` is true if a figure was marked,
-    `uncited` if a claim is left without a citation.
+    `lines` are what the text is made of. `numbers` are those of the citations in it, in order of first use.
+    `unverified` is true if a figure was marked, `uncited` if a claim is left without a citation.
     """
 
     text: str
+    lines: tuple[Line, ...]
     numbers: tuple[int, ...]
     unverified: bool
     uncited: bool
@@ -89,11 +90,14 @@ def check(lines: Sequence[Line], references: Sequence[Reference], conversation: 
     `conversation` is the question and the history.
     """
     checker = _Checker(references, conversation)
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(checker.line(line) for line in _with_marks_attached(lines))).strip()
-    # This covers the whole text, including code: 〔n〕 is code in no language, and readers take it for a citation
+    # Invented numbers are removed from code, too: 〔n〕 is code in no language, and readers take it for a citation
     # anywhere.
-    text = without_invented(text, checker.known)
-    return CheckedText(text, tuple(cited_numbers(text)), checker.unverified, checker.uncited)
+    checked = tuple(
+        replace(line, text=without_invented(checker.line(line), checker.known)) for line in _with_marks_attached(lines)
+    )
+    # A mark may also be spread over lines.
+    text = without_invented(joined(checked), checker.known)
+    return CheckedText(text, checked, tuple(cited_numbers(text)), checker.unverified, checker.uncited)
 
 
 def says_something_new(text: str, conversation: str) -> bool:
@@ -229,9 +233,9 @@ def _with_marks_attached(lines: Iterable[Line]) -> list[Line]:
     attached: list[Line] = []
     for line in lines:
         before = attached[-1] if attached else Line("")
-        is_prose = not line.code and not before.code
+        is_prose = not line.code and not before.code and not line.row
         if is_prose and before.text and _MARKS_ONLY.fullmatch(line.text.strip()):
-            attached[-1] = Line(before.text + line.text.strip())
+            attached[-1] = replace(before, text=before.text + line.text.strip())
         else:
             attached.append(line)
     return attached

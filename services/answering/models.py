@@ -18,12 +18,28 @@ class AnswerKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class TableBlock:
+    """A table in an answer. `text` is what stands for it in the text; every row has as many cells as the header."""
+
+    text: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """Code in an answer, as it stands in the text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer ready for layout.
 
     The numbers 〔n〕 in `text` are exactly those of `sources`. `notice` holds Chinese sentences about what went wrong,
     or is empty. `doubtful` means that the documents do not confirm something in the text; the text or the notice says
-    so too.
+    so too. `blocks` are the parts of the text that read better as pictures, in order.
     """
 
     kind: AnswerKind
@@ -31,6 +47,7 @@ class Answer:
     sources: tuple[Source, ...] = ()
     notice: str = ""
     doubtful: bool = False
+    blocks: tuple[TableBlock | CodeBlock, ...] = ()
 
 
 class SourceStatus(StrEnum):

@@ -1,7 +1,9 @@
 """Convert Markdown to text that reads well in QQ, which renders no Markdown."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 _FENCE = re.compile(r"^\s*(```|~~~)[\w+-]*\s*$")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}(?=\s)")
@@ -26,31 +28,51 @@ _LINK = re.compile(r"!?\[([^\[\]\n]+)\]\(([^\s\[)]+)\)")
 _BLANKS = re.compile(r"\n{3,}")
 
 
+# Stands between the cells of a table until a text is complete, because a cell may contain any other character. `clean`
+# removes it from what a model writes.
+CELL_END = "\x1f"
+_BETWEEN_CELLS = "，"
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without Markdown. `code` is true for a line of a code fence, which is kept literally."""
+    """One line without Markdown.
+
+    `code` is true for a line of a code fence, which is kept literally, and `row` for a row of a table, whose cells are
+    separated by `CELL_END`.
+    """
 
     text: str
     code: bool = False
+    row: bool = False
 
 
 def plain_lines(markdown: str) -> list[Line]:
     """Return the lines without Markdown; the content of code fences is left as it is."""
     lines: list[Line] = []
-    in_code = False
-    for line in markdown.replace("\r\n", "\n").split("\n"):
+    in_code = in_table = False
+    written = markdown.replace("\r\n", "\n").split("\n")
+    for line, following in pairwise([*written, ""]):
         if _FENCE.match(line):
-            in_code = not in_code
+            in_code, in_table = not in_code, False
         elif in_code:
             lines.append(Line(line, code=True))
         elif not _RULE.match(line) and not _is_table_rule(line):
-            lines.append(Line(_plain_line(line)))
+            # The row above the rule is the header.
+            in_table = _is_row(line) and (in_table or _is_table_rule(following))
+            lines.append(Line(_plain_line(line), row=in_table))
     return lines
 
 
-def joined(lines: list[Line]) -> str:
+def joined(lines: Iterable[Line]) -> str:
     """Return the lines as one text, with no more than one blank line in a row."""
-    return _BLANKS.sub("\n\n", "\n".join(line.text for line in lines)).strip()
+    return block_text(lines).strip()
+
+
+def block_text(lines: Iterable[Line]) -> str:
+    """Return some of the lines as they stand in the text of all, without the blank lines around them."""
+    text = "\n".join(line.text for line in lines).replace(CELL_END, _BETWEEN_CELLS)
+    return _BLANKS.sub("\n\n", text).strip("\n")
 
 
 def plain_text(markdown: str) -> str:
@@ -70,9 +92,8 @@ def _plain_line(line: str) -> str:
         title = line[match.end() :].strip()
         # "## 结论 ##" is a closed heading; "# C#" is not.
         line = title.rstrip("#").rstrip() if title.rstrip("#")[-1:] in ("", " ") else title
-    row = line.strip()
-    if row.strip("| ") and row.startswith("|") and row.endswith("|"):
-        line = "，".join(cell.strip() or _EMPTY_CELL for cell in row[1:-1].split("|"))
+    if _is_row(line):
+        line = CELL_END.join(cell.strip() or _EMPTY_CELL for cell in line.strip()[1:-1].split("|"))
     line = _BULLET.sub(r"\1· ", line)
     line = _LINK.sub(
         lambda match: match.group(1) if match.group(1) == match.group(2) else " ".join(match.groups()), line
@@ -80,6 +101,11 @@ def _plain_line(line: str) -> str:
     # Inline code is exempt from emphasis: `*args` and `a*b*c` are literal.
     parts = _CODE.split(line)
     return "".join(part if position % 2 else _without_emphasis(part) for position, part in enumerate(parts))
+
+
+def _is_row(line: str) -> bool:
+    row = line.strip()
+    return bool(row.strip("| ")) and row.startswith("|") and row.endswith("|")
 
 
 def _is_table_rule(line: str) -> bool:

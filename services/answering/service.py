@@ -198,4 +198,4 @@ async def _in_context(question: Question, turn: Turn) -> Question:
 
 
 def _noticed(answer: Answer, notice: str) -> Answer:
-    return Answer(answer.kind, answer.text, answer.sources, answer.notice + notice, answer.doubtful)
+    return replace(answer, notice=answer.notice + notice)

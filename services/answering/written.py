@@ -6,11 +6,12 @@ Citations are verified, doubts are stated, and nothing passes as coming from the
 import re
 from dataclasses import replace
 
+from services.answering.blocks import find_blocks
 from services.answering.citations import MARK, normalise_citations
 from services.answering.claims import UNVERIFIED, check, repeats, says_something_new
 from services.answering.disclosure import discloses
 from services.answering.models import Answer, AnswerKind, source_of
-from services.answering.plain_text import plain_lines, plain_text
+from services.answering.plain_text import CELL_END, Line, joined, plain_lines
 from services.answering.quoted import nothing_found
 from services.answering.small_talk import small_talk_reply
 from services.errors import ModelError, RerankError
@@ -84,10 +85,7 @@ def _from_references(draft: Draft) -> Answer:
     retrieval = draft.retrieval
     if NOTHING_MARK in draft.text or _TOKEN_FOR_NOTHING.fullmatch(draft.text.strip()):
         return nothing_found(retrieval)
-    known = _known_addresses(draft)
-    # Code is included: a command that fetches from an invented address is worse than a broken one.
-    lines = [replace(line, text=without_unknown_links(line.text, known)) for line in plain_lines(_own_words(draft))]
-    checked = check(lines, retrieval.references, _said(draft))
+    checked = check(_lines(draft), retrieval.references, _said(draft))
     references = {reference.number: reference for reference in retrieval.references}
     uncited = not checked.numbers and (checked.uncited or not _FOUND_NOTHING.search(checked.text))
     return Answer(
@@ -96,6 +94,7 @@ def _from_references(draft: Draft) -> Answer:
         tuple(source_of(references[number], number) for number in checked.numbers),
         notice=(_UNVERIFIED_NOTICE if checked.unverified else "") + _common_notice(draft),
         doubtful=uncited or checked.unverified or REMARK in checked.text,
+        blocks=find_blocks(checked.lines, checked.text),
     )
 
 
@@ -106,17 +105,20 @@ def _from_nothing(draft: Draft) -> Answer:
     or is courteous; a text that states anything new has no basis and is not sent.
     """
     is_chat = bool(_CHAT.search(draft.text))
-    text = normalise_citations(without_unknown_links(plain_text(_own_words(draft)), _known_addresses(draft)), ())
+    lines = [replace(line, text=normalise_citations(line.text, ())) for line in _lines(draft)]
+    # Links and marks may also be spread over lines.
+    text = normalise_citations(without_unknown_links(joined(lines), _known_addresses(draft)), ())
     is_nothing = NOTHING_MARK in text or _ONLY_NOTHING.fullmatch(text) or _TOKEN_FOR_NOTHING.fullmatch(text)
     is_new = says_something_new(text, _said(draft))
     notice = _common_notice(draft)
     if draft.general and text and not is_nothing and (is_new or not is_chat):
-        return Answer(AnswerKind.GENERAL, f"{GENERAL_LABEL}\n{text}", notice=notice)
+        blocks = find_blocks(lines, text)
+        return Answer(AnswerKind.GENERAL, f"{GENERAL_LABEL}\n{text}", notice=notice, blocks=blocks)
     # A model that forgot the chat mark is believed if its text cannot contain anything of its own.
     is_chat = is_chat or _is_small_talk(draft.question) or repeats(text, _history(draft))
     if text and (is_nothing or is_new or not is_chat):
         return _nothing(draft)
-    return Answer(AnswerKind.WRITTEN, text, notice=notice)
+    return Answer(AnswerKind.WRITTEN, text, notice=notice, blocks=find_blocks(lines, text))
 
 
 def _nothing(draft: Draft) -> Answer:
@@ -135,6 +137,19 @@ def _is_small_talk(question: Question) -> bool:
 def _marked(text: str) -> str:
     """Append the mark to the text itself, so that the history keeps it and a repeated claim stays doubtful."""
     return f"{text}\n\n{UNCITED}" if text else ""
+
+
+def _lines(draft: Draft) -> list[Line]:
+    """Return the model's own words without Markdown and without links from nowhere.
+
+    Code is included: a command that fetches from an invented address is worse than a broken one.
+    """
+    known = _known_addresses(draft)
+
+    def linked(text: str) -> str:
+        return CELL_END.join(without_unknown_links(cell, known) for cell in text.split(CELL_END))
+
+    return [replace(line, text=linked(line.text)) for line in plain_lines(_own_words(draft))]
 
 
 def _own_words(draft: Draft) -> str:

@@ -1,7 +1,9 @@
 """Tests of answers and outcomes as people read them."""
 
-from qq.messages import answer_text, arrival_text, ingest_text, passage_text, receipt_text
-from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
+from qq.messages import answer_reply, answer_text, arrival_text, ingest_text, passage_text, receipt_text
+from qq.outbox.replies import Picture
+from qq.render.drawings import Code, Table
+from services.answering.models import Answer, AnswerKind, CitedPassage, CodeBlock, SourceStatus, TableBlock
 from services.knowledge.models import IngestResult, IngestStatus
 from services.records.conversations import Source
 from services.retrieval.models import Reference
@@ -17,6 +19,33 @@ def test_sources_come_last() -> None:
 def test_an_answer_without_sources_has_no_list() -> None:
     answer = Answer(AnswerKind.WRITTEN, "可以。", notice="（回答没有标明出处，请自行核对）")
     assert answer_text(answer) == "可以。\n\n（回答没有标明出处，请自行核对）"
+
+
+def _table(text: str) -> TableBlock:
+    return TableBlock(text, ("甲",), ((text,),) * 5)
+
+
+def test_a_table_is_a_picture_and_code_is_text_and_picture() -> None:
+    text = "先。\n\n表一\n\n再看：\n\n代码\n\n表一\n\n完〔1〕。"
+    blocks = (_table("表一"), CodeBlock("代码"), _table("表一"))
+    answer = Answer(AnswerKind.WRITTEN, text, SOURCES, notice="（注意）", blocks=blocks)
+    drawn = Table(("甲",), (("表一",),) * 5)
+    below = "（表格见下图）"
+    assert answer_reply(answer, ending="末尾") == Picture(
+        (drawn, Code("代码"), drawn),
+        f"先。\n\n{below}\n\n再看：\n\n代码\n\n{below}\n\n完〔1〕。\n\n（注意）\n\n〔1〕制度.pdf 第3页\n\n末尾",
+        f"{answer_text(answer)}\n\n末尾",
+    )
+
+
+def test_an_answer_without_pictures_is_its_text() -> None:
+    plain = Answer(AnswerKind.WRITTEN, "可以〔1〕。", SOURCES)
+    assert answer_reply(plain) == answer_text(plain)
+    assert answer_reply(plain, ending="末尾") == f"{answer_text(plain)}\n\n末尾"
+    too_large = Answer(AnswerKind.WRITTEN, "x", blocks=(CodeBlock("x\n" * 99),))
+    assert answer_reply(too_large) == "x"
+    too_many = Answer(AnswerKind.WRITTEN, "x", blocks=(CodeBlock("x"),) * 5)
+    assert answer_reply(too_many) == "x"
 
 
 def test_a_cited_passage_is_shown_whole() -> None:

@@ -61,7 +61,7 @@ OPTIONAL: dict[str, tuple[float, float]] = {
     "RETRIEVAL__MIN_VECTOR_SIMILARITY": (-1, 1),
     "RETRIEVAL__MIN_RERANK_SCORE": (0, 1),
 }
-SWITCHES = {"ANSWER__GENERAL_KNOWLEDGE": False, "SANDBOX__ENABLED": None}
+SWITCHES = {"ANSWER__GENERAL_KNOWLEDGE": False, "RENDER__ENABLED": True, "SANDBOX__ENABLED": None}
 # Other settings that must be set to make a bound reachable.
 COMPANIONS = {
     ("KNOWLEDGE__CHUNK_CHARS", 100): {"KNOWLEDGE__CHUNK_OVERLAP_CHARS": "0"},

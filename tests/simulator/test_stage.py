@@ -52,6 +52,13 @@ async def test_files_and_pictures(playground: Playground) -> None:
     sent = (await playground.frame("message", "结果.csv"))["message"]["parts"]
     assert sent == [{"kind": "file", "name": "结果.csv", "size": 1, "url": "/files/3"}]
 
+    png = "base64://iVBORw0KGgo="
+    segments = [{"type": "text", "data": {"text": "见图"}}, {"type": "image", "data": {"file": png, "summary": "[图]"}}]
+    await playground.bot.call("send_msg", message_type="group", group_id=GROUP, message=segments)
+    parts = (await playground.frame("message", "见图"))["message"]["parts"]
+    assert [part["kind"] for part in parts] == ["text", "image"]
+    assert parts[1]["url"] == "/files/4"
+
 
 async def test_merged_forward_is_told_with_its_messages(playground: Playground) -> None:
     nodes = [

@@ -1,18 +1,24 @@
 """Tests of what is sent, in which order and format, and of what happens if QQ or the account does not accept it."""
 
 import asyncio
+import base64
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nonebot.adapters.onebot.v11 import Message
 from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable, NetworkError
 
 from qq.chat import Chat
-from qq.outbox.outbox import Delivery, Outbox, split_text
+from qq.outbox.delivery import Delivery
+from qq.outbox.formats import split_text
+from qq.outbox.outbox import Outbox
+from qq.outbox.replies import File, Forward, Picture
 from qq.outbox.send_queue import Priority
 from qq.recalls import Recalls
+from qq.render.drawings import Code, Drawing, Table
 from services.settings import SendSettings
 
 TEXTS = st.text(alphabet=st.sampled_from("一二三四五。！？\n ab；"), max_size=400)
@@ -20,24 +26,38 @@ GROUP, OTHER = Chat("1", 777), Chat("1", 778)
 
 
 class QQ:
-    """A connected account that records what it is sent. `answer` returns the result of a call, or raises."""
+    """A connected account that records what it is sent. `answer` returns the result of a call, or raises.
+
+    `accepts` decides about the content of a message.
+    """
 
     def __init__(self) -> None:
         self.connected = True
         self.calls: list[tuple[str, str]] = []
         self.answer: Callable[[str], Any] = lambda _: {"message_id": 1, "file_id": "f"}
+        self.accepts: Callable[[Message], bool] = lambda _: True
+        self.messages: list[Message] = []
 
     async def call_api(self, api: str, **data: Any) -> Any:
         await asyncio.sleep(0)
         result = self.answer(api)
-        text = data["message"].extract_plain_text() if "message" in data else ""
+        message = data.get("message", Message())
+        if not self.accepts(message):
+            raise ActionFailed(retcode=1200, message="rich media transfer failed")
+        self.messages.append(message)
+        text = message.extract_plain_text()
         self.calls.append((api, text))
         return result
 
 
+async def _draw(drawing: Drawing) -> bytes | None:
+    """Draw anything but code."""
+    return f"PNG of {drawing.template}".encode() if isinstance(drawing, Table) else None
+
+
 def _outbox(qq: QQ, recalls: Recalls | None = None, **options: float) -> Outbox:
     pace = SendSettings(group_interval_s=0.02, per_minute=0)
-    return Outbox(pace, recalls or Recalls(), lambda _: qq if qq.connected else None, **options)
+    return Outbox(pace, recalls or Recalls(), _draw, lambda _: qq if qq.connected else None, **options)
 
 
 def _refuses(*actions: str) -> Callable[[str], Any]:
@@ -80,7 +100,7 @@ async def test_an_account_that_is_away_is_waited_for_once_and_refuses_nothing() 
     qq.connected = False
     began = asyncio.get_running_loop().time()
     results = await asyncio.gather(
-        *(outbox.send(GROUP, f"短{n}") for n in range(3)), outbox.send_file(GROUP, "a", b"", "")
+        *(outbox.send(GROUP, f"短{n}") for n in range(3)), outbox.send(GROUP, File("a", b"", ""))
     )
     assert results == [Delivery.AWAY] * 4
     assert asyncio.get_running_loop().time() - began < 0.5, "one wait for all of them, in one format"
@@ -145,6 +165,68 @@ async def test_what_qq_takes_in_no_form_is_refused() -> None:
     qq = QQ()
     qq.answer = _refuses("send_msg", "send_group_forward_msg", "upload_group_file")
     assert await _outbox(qq).send(GROUP, "短") is Delivery.REFUSED
+
+
+TABLE = Table(("甲", "乙"), (("1", "2"),))
+PICTURE = Picture((TABLE, TABLE), "（表格见下图）", "甲，乙\n1，2")
+
+
+async def test_a_picture_is_one_message_with_its_caption() -> None:
+    qq = QQ()
+    assert await _outbox(qq).send(GROUP, PICTURE, 5) is Delivery.SENT
+    (message,) = qq.messages
+    assert [segment.type for segment in message] == ["reply", "text", "image", "image"]
+    assert message.extract_plain_text() == "（表格见下图）"
+    encoded = message[2].data["file"].removeprefix("base64://")
+    assert base64.b64decode(encoded) == b"PNG of table.html"
+    assert message[2].data["summary"] == "[表格]"
+
+
+async def test_a_picture_that_cannot_be_drawn_or_is_refused_is_sent_as_text() -> None:
+    qq = QQ()
+    await _outbox(qq).send(GROUP, Picture((TABLE, Code("x")), "（表格见下图）", "全文"), 5)
+    assert qq.calls == [("send_msg", "全文")], "one part cannot be drawn"
+
+    qq = QQ()
+    qq.accepts = lambda message: all(segment.type != "image" for segment in message)
+    assert await _outbox(qq).send(GROUP, PICTURE, 5) is Delivery.SENT
+    assert qq.calls == [("send_msg", "甲，乙\n1，2")]
+
+    qq = QQ()
+    await _outbox(qq).send(GROUP, Picture((TABLE,), "长" * 2000, "长" * 2100), 5)
+    assert [api for api, _ in qq.calls] == ["send_group_forward_msg", "send_msg"], "too long for one message"
+
+
+async def test_a_picture_without_an_answer_is_not_repeated_as_text() -> None:
+    for failure in (NetworkError("timeout"), ActionFailed(retcode=1200, message="Timeout: NTEvent")):
+        qq = QQ()
+        asked: list[str] = []
+
+        def answer(api: str, failure: Exception = failure, asked: list[str] = asked) -> Any:
+            asked.append(api)
+            raise failure
+
+        qq.answer = answer
+        assert await _outbox(qq).send(GROUP, PICTURE, 5) is Delivery.SENT
+        assert asked == ["send_msg"]
+
+
+async def test_a_forward_that_is_refused_is_sent_as_text() -> None:
+    qq = QQ()
+    outbox = _outbox(qq)
+    await outbox.send(GROUP, Forward(("一", "二"), "看上面"), 5)
+    assert [api for api, _ in qq.calls] == ["send_group_forward_msg", "send_msg"]
+    qq.calls.clear()
+    qq.answer = _refuses("send_group_forward_msg")
+    await outbox.send(GROUP, Forward(("一", "二"), "看上面"), 5)
+    assert qq.calls == [("send_msg", "一\n\n二")]
+
+
+async def test_a_file_that_is_refused_is_not_announced() -> None:
+    qq = QQ()
+    qq.answer = lambda _: {}
+    assert await _outbox(qq).send(GROUP, File("a.csv", b"x", "结果在文件里")) is Delivery.REFUSED
+    assert [text for _, text in qq.calls] == [""], "an empty success is none"
 
 
 async def test_answers_to_a_recalled_message_are_not_sent() -> None:

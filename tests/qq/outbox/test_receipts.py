@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from qq.chat import Chat
-from qq.outbox.outbox import Delivery, Outbox
+from qq.outbox.delivery import Delivery
+from qq.outbox.outbox import Outbox
 from qq.outbox.receipts import Receipts
 from qq.recalls import Recalls
+from qq.render.drawings import Drawing
 from services.knowledge.models import IngestResult, IngestStatus
 from services.settings import SendSettings
 
@@ -29,9 +31,13 @@ class QQ:
         return {"message_id": 1}
 
 
+async def draw_nothing(_drawing: Drawing) -> bytes | None:
+    return None
+
+
 def _receipts(qq: QQ, *, show_after_s: float = 5, together_s: float = 30) -> Receipts:
     pace = SendSettings(group_interval_s=0, per_minute=0)
-    outbox = Outbox(pace, Recalls(), lambda _: qq if qq.connected else None, reconnect_s=0.1)
+    outbox = Outbox(pace, Recalls(), draw_nothing, lambda _: qq if qq.connected else None, reconnect_s=0.1)
     return Receipts(outbox, show_after_s, together_s, together_s)
 
 
