@@ -80,10 +80,11 @@ async def test_a_record_is_found_by_the_number_of_its_request_in_its_chat_only(d
 
 
 async def test_records_are_written_after_the_request(database: Database) -> None:
-    traces = service(database, linger_s=0.05)
+    traces = service(database, linger_s=0.5)
     traces.resume()
     for number in range(3):
         ask(traces, str(number))
+    await asyncio.sleep(0.1)
     assert await count(database) == 0
     async with asyncio.timeout(5):
         while await count(database) < 3:  # noqa: ASYNC110 - another task writes it
