@@ -1,8 +1,8 @@
 """Recognition of messages that are meant for the bot. It repairs what the adapter misses before commands are parsed."""
 
-import time
 from typing import Any
 
+from cachetools import TTLCache
 from nonebot import get_bots, logger
 from nonebot.adapters.onebot.v11 import Bot, Event, GroupMessageEvent, Message, MessageEvent, NoticeEvent
 from nonebot.adapters.onebot.v11.event import Reply
@@ -15,8 +15,8 @@ from services.text.cleaning import without_surrogates
 
 __plugin_meta__ = PluginMetadata("听", "听懂谁在叫机器人", "自动生效", type="application")
 
-_CLAIM_S = 10.0
-_claims: dict[tuple[int, int, str], tuple[str, float]] = {}
+_CLAIM_S, _MOST_CLAIMS = 10.0, 10_000
+_claims: TTLCache[tuple[int, int, str], str] = TTLCache(_MOST_CLAIMS, _CLAIM_S)
 # The field that names the author of a notice. Lagrange uses another field for reactions.
 _DOERS = {
     "group_upload": "user_id",
@@ -101,10 +101,7 @@ async def one_of_us_answers(bot: Bot, event: GroupMessageEvent) -> None:
     addressed = any(segment.type in ("at", "reply") for segment in event.original_message)
     if len(get_bots()) < 2 or addressed:
         return
-    present = time.monotonic()
-    for key in [key for key, (_, expires_at) in _claims.items() if expires_at < present]:
-        del _claims[key]
     key = (event.group_id, event.user_id, event.get_plaintext())
-    owner, _ = _claims.setdefault(key, (bot.self_id, present + _CLAIM_S))
+    owner = _claims.setdefault(key, bot.self_id)
     if owner != bot.self_id:
         raise IgnoredException("another of our accounts answers")

@@ -5,9 +5,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from services.roles import Rights
+from cachetools import TTLCache
+
 from services.session import Session
 
 WAIT_S = 60
+_MOST_QUESTIONS = 10_000
 YES = frozenset({"确认", "确定"})
 NO = frozenset({"取消", "算了"})
 
@@ -29,35 +32,29 @@ class Pending:
 
     rights: Rights
     act: Callable[[], Awaitable[str | Confirmation]]
-    expires_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Closed:
-    """A question that was answered with the word `answer`. It counts until the question would have expired."""
+    """A question that was answered with the word `answer`. It counts as long as a new question would."""
 
     answer: str
-    expires_at: float
 
 
 class Confirmations:
     """The pending acts, at most one for each person in each chat. A new one replaces the old one."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._questions: dict[Session, Pending | _Closed] = {}
+        self._questions: TTLCache[Session, Pending | _Closed] = TTLCache(_MOST_QUESTIONS, WAIT_S, timer=clock)
 
     def ask(self, session: Session, rights: Rights, confirmation: Confirmation) -> str:
         """Store the act of a person who has these rights, and return the question to send."""
-        now = self._clock()
-        self._questions = {key: item for key, item in self._questions.items() if item.expires_at > now}
-        self._questions[session] = Pending(rights, confirmation.act, now + WAIT_S)
+        self._questions[session] = Pending(rights, confirmation.act)
         return f"{confirmation.what}，不能恢复。{WAIT_S} 秒内回复「确认」就执行，回复「取消」就算了。"
 
     def concerns(self, session: Session) -> bool:
         """Return whether 确认 or 取消 from this person in this chat answers an open or a just answered question."""
-        question = self._questions.get(session)
-        return question is not None and question.expires_at > self._clock()
+        return session in self._questions
 
     def answer(self, session: Session, word: str) -> Pending | str:
         """Close this person's question with `word` and return the pending act.
@@ -65,8 +62,8 @@ class Confirmations:
         If it was already answered, return the sentence to send instead, which is empty if the answer is the same again.
         """
         question = self._questions.get(session)
-        if isinstance(question, Pending) and question.expires_at > self._clock():
-            self._questions[session] = _Closed(word, question.expires_at)
+        if isinstance(question, Pending):
+            self._questions[session] = _Closed(word)
             return question
         if not isinstance(question, _Closed) or (question.answer in YES) == (word in YES):
             return ""

@@ -5,8 +5,8 @@ QQ cannot attach a file to a command, so the command waits for the person's next
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from cachetools import TTLCache
 from nonebot.adapters.onebot.v11 import Bot
 
 from qq.files import UploadedFile
@@ -14,38 +14,31 @@ from services.session import Session
 
 WAIT_S = 600
 
+_MOST_PEOPLE = 10_000
+
 Taking = Callable[[Bot, UploadedFile], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    suffix: str
-    take: Taking
-    expires_at: float
 
 
 class ExpectedFiles:
     """The expected files, at most one for each person in each chat. A new one replaces the old one."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._expected: dict[Session, _Expected] = {}
+        self._expected: TTLCache[Session, tuple[str, Taking]] = TTLCache(_MOST_PEOPLE, WAIT_S, timer=clock)
 
     def expect(self, session: Session, suffix: str, take: Taking) -> None:
         """Pass this person's next file in this chat whose name ends in `suffix` to `take`, for ten minutes."""
-        self._expected = {key: item for key, item in self._expected.items() if item.expires_at > self._clock()}
-        self._expected[session] = _Expected(suffix.casefold(), take, self._clock() + WAIT_S)
+        self._expected[session] = suffix.casefold(), take
 
     def pop(self, session: Session, name: str) -> Taking | None:
         """Return the function that takes a file with this name, and stop expecting the file.
 
         Return None for any other file.
         """
-        expected = self._expected.get(session)
-        if expected is None or expected.expires_at <= self._clock() or not name.casefold().endswith(expected.suffix):
+        suffix, take = self._expected.get(session, ("", None))
+        if take is None or not name.casefold().endswith(suffix):
             return None
-        del self._expected[session]
-        return expected.take
+        self._expected.pop(session, None)
+        return take
 
 
 expected_files = ExpectedFiles()

@@ -5,6 +5,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from cachetools import TTLCache
+
 from qq.chat import Chat
 
 _KEPT_S = 3600.0
@@ -18,18 +20,13 @@ class Recalls:
     """Remembers recalled messages for an hour, at most a thousand of them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._recalled: dict[_Key, float] = {}
+        self._recalled: TTLCache[_Key, None] = TTLCache(_MOST_KEPT, _KEPT_S, timer=clock)
         self._running: dict[_Key, set[asyncio.Timeout]] = {}
 
     def add(self, chat: Chat, message_id: int) -> None:
         """Record that a message of `chat` was recalled, and cancel the work on its answer."""
-        for key in [key for key, at in self._recalled.items() if at < self._clock() - _KEPT_S]:
-            del self._recalled[key]
-        while len(self._recalled) >= _MOST_KEPT:
-            del self._recalled[next(iter(self._recalled))]
         key = _key(chat, message_id)
-        self._recalled[key] = self._clock()
+        self._recalled[key] = None
         for scope in self._running.pop(key, ()):
             scope.reschedule(asyncio.get_running_loop().time())
 

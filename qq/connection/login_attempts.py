@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cachetools import TTLCache
+
 # Typing errors cost nothing. After that, each failure doubles the pause.
 _FREE_FAILURES = 3
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
@@ -40,7 +42,7 @@ class LoginAttempts:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._failures: dict[str, _Failures] = {}
+        self._failures: TTLCache[str, _Failures] = TTLCache(_MAX_ADDRESSES, _FORGOTTEN_AFTER_S, timer=clock)
         self._recent: deque[float] = deque()
         self._known: set[str] = set()
 
@@ -60,13 +62,7 @@ class LoginAttempts:
         """Count a wrong token."""
         present, network = self._clock(), _network(address)
         self._recent.append(present)
-        # The dictionary is ordered by the last failure, so the addresses to forget come first.
-        while self._failures:
-            oldest, failures = next(iter(self._failures.items()))
-            if failures.last_at > present - _FORGOTTEN_AFTER_S and len(self._failures) < _MAX_ADDRESSES:
-                break
-            del self._failures[oldest]
-        former = self._failures.pop(network, None)
+        former = self._failures.get(network)
         self._failures[network] = _Failures(1 if former is None else former.count + 1, present)
 
     def succeeded(self, address: str) -> None:
