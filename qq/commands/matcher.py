@@ -25,13 +25,12 @@ _PRIORITY = 10
 _CALL, _COMMAND, _ARGUMENT = "qunzhi_call", "qunzhi_command", "qunzhi_argument"
 
 
-def register(*commands: Command) -> type[Matcher]:
-    """Make the commands of a plugin available, and return their matcher.
+def register(*commands: Command) -> None:
+    """Make the commands of a plugin available.
 
     Raise `ValueError` if another command is called by one of their words, or if a handler has a parameter that NoneBot
     cannot inject.
     """
-    registry.add(commands)
     words = words_of(commands)
     uses = [use for command in commands for use in command.uses()]
     handlers = {
@@ -39,6 +38,8 @@ def register(*commands: Command) -> type[Matcher]:
         for use in uses
         if use.row.handler is not None
     }
+
+    registry.add(commands)
 
     async def is_called(event: MessageEvent, state: T_State) -> bool:
         call = call_of(event)
@@ -49,9 +50,9 @@ def register(*commands: Command) -> type[Matcher]:
     async def run(matcher: Matcher, bot: Bot, event: MessageEvent, state: T_State, speaker: Speaking) -> None:
         call: Call = state[_CALL]
         command: Command = state[_COMMAND]
-        if command.counted and not await within_command_budget(speaker):
-            return
         use, argument = _use(command, call.text)
+        if (use.row if use else command).counted and not await within_command_budget(speaker):
+            return
         if use is None:
             await speaker.reply(await _mistaken(speaker, command, call.text))
             return
@@ -72,7 +73,6 @@ def register(*commands: Command) -> type[Matcher]:
     source = get_matcher_source(1)
     matcher = Matcher.new("message", Rule(is_called), handlers=[run], priority=_PRIORITY, block=True, source=source)
     store_matcher(matcher)
-    return matcher
 
 
 def call_of(event: MessageEvent) -> Call | None:

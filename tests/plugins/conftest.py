@@ -41,6 +41,8 @@ async def loaded(tmp_path_factory: pytest.TempPathFactory, model_server: ModelSe
             "LLM__BASE_URL": model_server.base_url,
             "LLM__API_KEY": "test-key",
             "LLM__MODEL": "test-model",
+            "PROACTIVE__DELAY_S": "0",
+            "PROACTIVE__QUIET_S": "0",
             "SEND__GROUP_INTERVAL_S": "0",
             "SEND__PER_MINUTE": "0",
             "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": "0",

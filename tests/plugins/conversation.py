@@ -2,10 +2,13 @@
 
 import itertools
 import json
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from nonebot.adapters.onebot.v11 import Adapter, Bot, Event, Message, MessageEvent
 from nonebug import App
 
@@ -91,28 +94,43 @@ class Conversation:
         event.to_me = to_me or self.group_id is None
         return event
 
-    async def say(self, text: str, *expected: str | Call, to_me: bool = False) -> str:
+    def notice(self, name: str, **data: Any) -> Event:
+        """Return the event of a notice about this person, by the name of its file."""
+        return event_of(name, group_id=self.group_id, user_id=self.user_id, **data)
+
+    async def say(self, text: str, *expected: str | Call, to_me: bool = False, error: str = "") -> str:
         """Say something and return the reply. See `send`."""
-        return await self.send(self.message(text, to_me=to_me), *expected)
+        return await self.send(self.message(text, to_me=to_me), *expected, error=error)
 
-    async def send(self, event: MessageEvent, *expected: str | Call) -> str:
-        """Pass a message to the plugins. Fail unless the bot makes exactly the expected calls, in this order.
+    async def send(self, event: Event, *expected: str | Call, error: str = "") -> str:
+        """Pass an event to the plugins. Fail unless the bot makes exactly the expected calls, in this order.
 
-        A text expects a reply that contains it and quotes the message. Return the text of the last reply.
+        A text expects something said here that contains it, and that quotes the message if the event is one. `error` is
+        a part of the error that ends the handler, which nonebug reports as a failure. Return the last text that the bot
+        said.
         """
+        quoted = event.message_id if isinstance(event, MessageEvent) else None
         sent: list[_Sent] = []
+        failure = pytest.raises(pytest.fail.Exception, match=error) if error else nullcontext()
+        with failure:
+            await self._receive(event, quoted, expected, sent)
+        assert not any(each.text == "" for each in sent), sent
+        return sent[-1].text if sent else ""
+
+    async def _receive(
+        self, event: Event, quoted: int | None, expected: Sequence[str | Call], sent: list[_Sent]
+    ) -> None:
         async with self.app.test_matcher() as context:
             bot = context.create_bot(base=Bot, self_id=str(SELF_ID))
             context.receive_event(bot, event)
             for each in expected:
                 if isinstance(each, str):
-                    sent.append(_Sent(each, event.message_id))
+                    sent.append(_Sent(each, quoted))
                     call = Call("send_msg", {"message": sent[-1], **self._target()}, {"message_id": 1})
                 else:
                     call = each
                 exception = call.result if isinstance(call.result, Exception) else None
                 context.should_call_api(call.action, call.parameters, call.result, exception)
-        return sent[-1].text if sent else ""
 
     def _target(self) -> dict[str, Any]:
         if self.group_id is None:

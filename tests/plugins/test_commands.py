@@ -76,14 +76,11 @@ def _allowed(use: Use, role: Role, venue: Venue) -> bool:
 
 
 def _written(use: Use) -> list[str]:
-    """Return every way to call a command."""
-    ways = [
-        f"{start}{first} {second}".rstrip()
-        for start in ("/", "／")
-        for first in use.command.words
-        for second in (use.subcommand.words if use.subcommand else ("",))
-    ]
-    return list(dict.fromkeys([*ways, *(way.upper() for way in ways)]))
+    """Return the ways to call a command: each of its words, each of its second word, a wide slash, and capitals."""
+    second = use.subcommand.words if use.subcommand else ("",)
+    ways = [f"/{first} {second[0]}" for first in use.command.words] + [f"/{use.command.word} {word}" for word in second]
+    aliases = f"／{use.command.words[-1]} {second[-1]}"
+    return [way.rstrip() for way in dict.fromkeys([*ways, aliases, f" {use.call.upper()}"])]
 
 
 def _place(conversation: Conversation, role: Role, venue: Venue, rescope: Rescope) -> Conversation:

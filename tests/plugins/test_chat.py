@@ -1,0 +1,94 @@
+"""Tests of questions: how the bot is asked, and what it does not answer."""
+
+from nonebot.adapters.onebot.v11 import MessageEvent
+from nonebot.adapters.onebot.v11.event import Reply
+from nonebot.compat import type_validate_python
+
+from tests.e2e.model_server import ModelServer
+from tests.plugins.conversation import ADMIN, SELF_ID, Conversation
+
+QUESTION = "差旅费要在多少天内报销？"
+PICTURE = {"type": "image", "data": {"file": "a.png", "url": "http://127.0.0.1/a.png"}}
+
+
+async def _with_rules(conversation: Conversation) -> Conversation:
+    await conversation.by(ADMIN).say("/kb add 报销 差旅费要在出差结束后三十天内到财务处报销。", "已入库")
+    return conversation
+
+
+async def test_every_way_to_ask(conversation: Conversation) -> None:
+    await _with_rules(conversation)
+    answers = [
+        await conversation.say(QUESTION, "三十天", to_me=True),
+        await conversation.say(f"/ask {QUESTION}", "三十天"),
+        await conversation.say(f"／问　{QUESTION}", "三十天"),
+    ]
+    mention = {"type": "at", "data": {"qq": str(SELF_ID)}}
+    # The @ may stand anywhere in the sentence.
+    answers.append(await conversation.send(conversation.message("请问", mention, QUESTION), "三十天"))
+    assert all(answer.endswith("〔1〕报销.txt") for answer in answers)
+
+
+async def test_other_peoples_talk_is_left_alone(conversation: Conversation) -> None:
+    await _with_rules(conversation)
+    for text in (QUESTION, "/weather 北京", "/kbb list", "确认", "/"):
+        await conversation.say(text)
+    await conversation.send(conversation.message(PICTURE))
+
+
+async def test_what_cannot_be_answered(conversation: Conversation, model_server: ModelServer) -> None:
+    calls = len(model_server.chats)
+    await conversation.say("/ask", "想问什么？直接写上问题就行。")
+    await conversation.send(conversation.message("/ask", PICTURE), "我还看不懂图片")
+    await conversation.send(conversation.message(PICTURE, to_me=True), "我还看不懂图片")
+    await conversation.say(f"/ask {'长' * 4001}", "问题太长，超过 4000 字了")
+    assert len(model_server.chats) == calls
+
+
+async def test_a_code_of_qq_in_a_question_stays_text(conversation: Conversation, model_server: ModelServer) -> None:
+    model_server.when("记一下我的代码", "记下了。")
+    await conversation.say("/ask [CQ:at,qq=all] 记一下我的代码", "记下了。")
+    assert "[CQ:at,qq=all] 记一下我的代码" in model_server.chats[-1].prompt
+
+
+async def test_an_unknown_command_is_told_only_when_the_bot_is_addressed(conversation: Conversation) -> None:
+    reply = "没有 /kbb 这个命令，是不是 /kb？发 /help 看能用的命令。"
+    assert await conversation.say("/kbb list", "", to_me=True) == reply
+    assert await conversation.say("／天气", "", to_me=True) == "没有 ／天气 这个命令，发 /help 看能用的命令。"
+    # A path is a question.
+    await conversation.say("/var/lib 是什么目录", "这里还没有资料", to_me=True)
+
+
+async def test_a_private_chat_asks_its_own_files(conversation: Conversation) -> None:
+    await _with_rules(conversation)
+    assert conversation.group_id is not None
+    private = Conversation(conversation.app, None, 20_000_000 + conversation.group_id)
+    await private.say(QUESTION, "这里还没有资料")
+    await private.say("/kb add 报销 差旅费要在出差结束后九十天内到财务处报销。", "已入库")
+    await private.say(QUESTION, "九十天")
+
+
+async def test_the_quoted_message_is_part_of_the_question(
+    conversation: Conversation, model_server: ModelServer
+) -> None:
+    model_server.when("明天改成线上开会", "不用到场。")
+
+    def asked(group_id: int | None) -> MessageEvent:
+        event = conversation.message("记一下这个", to_me=True)
+        quoted = {
+            "time": 1,
+            "message_type": "group",
+            "message_id": 77,
+            "real_id": 77,
+            "sender": {"user_id": ADMIN},
+            "message": [{"type": "text", "data": {"text": "明天改成线上开会"}}],
+            "group_id": group_id,
+        }
+        event.reply = type_validate_python(Reply, quoted)
+        return event
+
+    await conversation.send(asked(conversation.group_id), "不用到场。")
+    # A client tells the text of any message in any chat, so a message from another group is left out.
+    calls = len(model_server.chats)
+    await conversation.by(ADMIN).send(asked(1), "")
+    assert all("线上开会" not in chat.question for chat in model_server.chats[calls:])
