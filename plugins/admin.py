@@ -20,6 +20,7 @@ from qq.budget import Commanding
 from qq.depends import Proactive, outbox, services, settings, started_at
 from qq.messages import size_text, time_text
 from qq.reports import proactive as proactive_report
+from qq.reports.usage import usage_text
 from qq.speaker import Speaker, shares_knowledge
 from qq.subcommands import split_subcommand
 from services.proactive.durations import LONGEST_QUIET, parse_duration
@@ -125,6 +126,7 @@ def status_text() -> str:
             f"在线账号：{'、'.join(sorted(get_bots())) or '无'}",
             f"排队：待发 {outbox.waiting} 条，入库中 {opened.knowledge.building_count} 个文件",
             f"模型：{opened.model_name or '未配置，只摘录原文'}",
+            *((usage_text(opened.model_budget.today()),) if opened.model_name else ()),
             f"向量：{opened.embedding.description}",
             f"重排：{opened.reranker_name}",
             *((opened.embedding.degraded,) if opened.embedding.degraded else ()),

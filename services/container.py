@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from services.answering.service import QuestionAnswering
 from services.answering.written import review
 from services.budgets.fair_queue import FairQueue
-from services.budgets.model import ModelBudget
+from services.budgets.model import ModelBudget, require_prices
 from services.budgets.questions import QuestionBudget
 from services.database import open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
@@ -18,7 +18,7 @@ from services.knowledge.builder import IndexBuilder
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
-from services.llm import ChatModel, ModelMeter, open_chat_model
+from services.llm import open_models
 from services.memory.service import MemoryService
 from services.proactive.service import ProactiveService
 from services.prompts import load_prompts
@@ -53,6 +53,7 @@ class Services:
     proactive: ProactiveService
     conversations: ConversationRecords
     uploads: UploadRecords
+    model_budget: ModelBudget
     embedding: EmbeddingModel
     model_name: str
     reranker_name: str
@@ -78,10 +79,11 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         usage = UsageRecords(database)
         model_budget = ModelBudget(usage, settings.budget)
         await model_budget.resume()
-        model, fast_model = _models(settings, model_budget)
-        for opened in dict.fromkeys((model, fast_model)):
-            if opened is not None:
-                stack.push_async_callback(opened.aclose)
+        models = open_models(settings.llm, model_budget, prompts.repair) if settings.llm.enabled else None
+        for opened in models.all if models else ():
+            stack.push_async_callback(opened.aclose)
+        require_prices(settings.budget, models.all if models else ())
+        model, fast_model = (models.answers, models.small_tasks) if models else (None, None)
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)
@@ -132,6 +134,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             proactive=proactive,
             conversations=conversations,
             uploads=UploadRecords(database),
+            model_budget=model_budget,
             embedding=embedding,
             model_name=model.name if model else "",
             reranker_name=reranker.name,
@@ -157,12 +160,3 @@ async def _open_reranker(settings: Settings, embedding: EmbeddingModel, stack: A
     service = RerankService(settings.rerank)
     stack.push_async_callback(service.aclose)
     return ServiceReranker(service)
-
-
-def _models(settings: Settings, meter: ModelMeter) -> tuple[ChatModel | None, ChatModel | None]:
-    if not settings.llm.enabled:
-        return None, None
-    model = open_chat_model(settings.llm, settings.llm.model, meter)
-    if settings.llm.fast_model in ("", settings.llm.model):
-        return model, model
-    return model, open_chat_model(settings.llm, settings.llm.fast_model, meter)
