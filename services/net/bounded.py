@@ -1,4 +1,4 @@
-"""The HTTP connection to a model service: it follows no redirects and limits the size of responses."""
+"""The HTTP connection to a service of models: it follows no redirects and limits the size of responses."""
 
 from collections.abc import AsyncIterator
 from typing import Any

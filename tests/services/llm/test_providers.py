@@ -51,6 +51,12 @@ def test_a_provider_is_recognised_by_its_host(address: str, name: str) -> None:
     assert provider_of(address).name == name
 
 
+def test_the_limits_of_embedding_requests() -> None:
+    assert provider_of("https://dashscope.aliyuncs.com/compatible-mode/v1").embedding_batch == 10
+    assert provider_of("https://unknown.example/v1").embedding_batch == 10
+    assert provider_of("https://api.openai.com/v1").embedding_batch == 2048
+
+
 def test_every_provider_can_be_named_in_the_settings() -> None:
     choices = get_args(LLMSettings.model_fields["provider"].annotation)
     assert set(choices) == {"auto", *PROVIDERS}
