@@ -118,7 +118,7 @@ class ModelBudget:
             called_at, given_up = now(), False
             try:
                 yield
-            except (ModelTimeout, asyncio.CancelledError, GeneratorExit):
+            except (ModelTimeout, asyncio.CancelledError):
                 given_up = True
                 raise
             finally:

@@ -58,7 +58,7 @@ def _object_text(message: AIMessage) -> str:
     if message.tool_calls:
         try:
             text = json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
-        except (RecursionError, ValueError) as error:
+        except RecursionError as error:
             raise Misfit("", f"unreadable arguments: {error}") from error
     elif message.invalid_tool_calls:
         text = message.invalid_tool_calls[0]["args"] or ""

@@ -109,6 +109,18 @@ async def test_every_call_is_written_down_with_the_tokens_of_the_service(world: 
     ]
 
 
+async def test_an_object_that_was_cut_is_paid_for(world: World) -> None:
+    async with ModelServer() as server:
+        server.reply = '{"words": ["旅馆"]}'
+        server.switch(Mode.LENGTH)
+        values = {"base_url": server.base_url, "api_key": "k", "model": "m", "timeout_s": 5, "max_retries": 0}
+        model = open_chat_model(LLMSettings.model_validate(values), "m", world.budget)
+        with charged(HERE), pytest.raises(ModelError):
+            await model.structured([HumanMessage("JSON")], Words)
+    (call,) = await world.calls()
+    assert (call.prompt_tokens, call.completion_tokens, call.estimated) == (4, 8, False)
+
+
 async def test_a_service_that_counts_wrongly_uses_up_no_day(world: World) -> None:
     usage: UsageMetadata = {"input_tokens": 10**9, "output_tokens": 10**9, "total_tokens": 2 * 10**9}
     reply = AIMessage("好的。", response_metadata={"finish_reason": "stop"}, usage_metadata=usage)

@@ -9,8 +9,10 @@ from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, Field
 
 from services.errors import ModelError
+from tests.e2e.http_server import Exchange
 from tests.e2e.model_server import Completion, Mode, ModelServer
 from tests.services.llm.models import open_model
+from tests.services.llm.odd_server import OddServer, completion
 
 PROMPT = [HumanMessage("给出 JSON")]
 METHODS = ["json_mode", "function_calling", "json_schema"]
@@ -116,6 +118,34 @@ async def test_odd_answers_never_raise_anything_else(
     except ModelError:
         return
     assert found.city.encode().decode() == found.city
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("depth", [200, 700, 800, 850, 900, 920, 940, 960, 980, 1_000, 5_000])
+async def test_an_object_of_any_depth_is_no_crash(model_server: ModelServer, method: str, depth: int) -> None:
+    model_server.reply = answer(method, f'{{"city": {"[" * depth}{"]" * depth}, "amount": 1}}')
+    with pytest.raises(ModelError):
+        await open_model(model_server, structured_method=method).structured(PROMPT, Allowance)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("text", ['{"city": "\ud800", "amount": 1}', "\ud800"], ids=["object", "text"])
+async def test_lone_surrogates_are_in_no_object(model_server: ModelServer, method: str, text: str) -> None:
+    reply = answer(method, text)
+
+    async def surrogates(_: OddServer, exchange: Exchange) -> None:
+        body = completion(reply.text)
+        body["choices"][0]["message"]["tool_calls"] = list(reply.tool_calls) or None
+        await exchange.send(200, json.dumps(body).encode(), content_type="application/json")
+
+    async with OddServer(surrogates) as odd:
+        model = open_model(model_server, base_url=odd.base_url, structured_method=method)
+        if text.startswith("{"):
+            assert (await model.structured(PROMPT, Allowance)).city == ""
+        else:
+            with pytest.raises(ModelError, match="格式不对"):
+                await model.structured(PROMPT, Allowance)
+            assert len(odd.bodies) == 2
 
 
 async def test_a_reply_in_words_instead_of_a_call_is_read_if_it_is_the_object(model_server: ModelServer) -> None:
