@@ -4,9 +4,9 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from services.roles import Rights
 from cachetools import TTLCache
 
+from services.roles import Rights
 from services.session import Session
 
 WAIT_S = 60

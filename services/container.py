@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from services.access import Access
 from services.answering.service import QuestionAnswering
 from services.budgets.fair_queue import FairQueue
-from services.budgets.model import ModelBudget
+from services.budgets.model import ModelBudget, require_prices
 from services.budgets.questions import QuestionBudget
 from services.database import open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
@@ -20,7 +20,7 @@ from services.knowledge.intake import Intake
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
-from services.llm import ChatModel, ModelMeter, open_chat_model
+from services.llm import open_models
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
@@ -62,6 +62,7 @@ class Services:
     evaluations: Evaluations
     conversations: ConversationRecords
     traces: TraceService
+    model_budget: ModelBudget
     embedding: EmbeddingModel
     model_name: str
     reranker_name: str
@@ -87,10 +88,11 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         usage = UsageRecords(database)
         model_budget = ModelBudget(usage, settings.budget)
         await model_budget.resume()
-        model, fast_model = _models(settings, model_budget)
-        for opened in dict.fromkeys((model, fast_model)):
-            if opened is not None:
-                stack.push_async_callback(opened.aclose)
+        models = open_models(settings.llm, model_budget, prompts.repair) if settings.llm.enabled else None
+        for opened in models.all if models else ():
+            stack.push_async_callback(opened.aclose)
+        require_prices(settings.budget, models.all if models else ())
+        model, fast_model = (models.answers, models.small_tasks) if models else (None, None)
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)
@@ -152,6 +154,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             evaluations=Evaluations(retriever),
             conversations=conversations,
             traces=traces,
+            model_budget=model_budget,
             embedding=embedding,
             model_name=model.name if model else "",
             reranker_name=reranker.name,
@@ -177,12 +180,3 @@ async def _open_reranker(settings: Settings, embedding: EmbeddingModel, stack: A
     service = RerankService(settings.rerank)
     stack.push_async_callback(service.aclose)
     return ServiceReranker(service)
-
-
-def _models(settings: Settings, meter: ModelMeter) -> tuple[ChatModel | None, ChatModel | None]:
-    if not settings.llm.enabled:
-        return None, None
-    model = open_chat_model(settings.llm, settings.llm.model, meter)
-    if settings.llm.fast_model in ("", settings.llm.model):
-        return model, model
-    return model, open_chat_model(settings.llm, settings.llm.fast_model, meter)

@@ -36,7 +36,8 @@ class Prompts:
     """The prompts of the product, ready to be filled in.
 
     `persona` is plain text that other prompts include. `answer` answers a question from references. Without references,
-    `general` is used if general knowledge is allowed, otherwise `conversation`.
+    `general` is used if general knowledge is allowed, otherwise `conversation`. `repair` gives a structured output that
+    does not fit back to the model.
     """
 
     persona: str
@@ -45,6 +46,7 @@ class Prompts:
     general: ChatPromptTemplate
     summary: ChatPromptTemplate
     expand: ChatPromptTemplate
+    repair: ChatPromptTemplate
 
 
 # The variables that the code fills in. A file that names others would not work.
@@ -55,6 +57,7 @@ _VARIABLES: Mapping[str, frozenset[str]] = {
     "rag/general": frozenset({"persona", "chat", "fence", "context", "chat_history", "input"}),
     "memory/summary": frozenset({"history_text"}),
     "retrieval/expand": frozenset({"question"}),
+    "llm/repair": frozenset({"fence", "error"}),
 }
 
 
@@ -89,6 +92,7 @@ def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") ->
         general=_template(_place("rag/general"), files["rag/general"]),
         summary=_template(summary_place, files["memory/summary"]),
         expand=_template(_place("retrieval/expand"), files["retrieval/expand"]),
+        repair=_template(_place("llm/repair"), files["llm/repair"]),
     )
 
 

@@ -30,6 +30,9 @@ _MIN_PUBLIC_TOKEN_CHARS = 8
 # `isdigit` is also true for ９, which is never equal to the number that a client reports.
 _QQ_NUMBER = re.compile("[1-9][0-9]*")
 
+# The name of a model, and two or three prices of at most six digits before the point.
+_PRICE = re.compile(r".+=[0-9]{1,6}(\.[0-9]+)?(/[0-9]{1,6}(\.[0-9]+)?){1,2}")
+
 UploadRole = Literal["member", "admin", "owner"]
 
 
@@ -62,15 +65,25 @@ class SettingsSection(BaseModel):
 class LLMSettings(SettingsSection):
     """The language model: any OpenAI-compatible service. Without a key the bot answers with excerpts."""
 
+    provider: Literal["auto", "deepseek", "dashscope", "glm", "kimi", "ollama", "openai", "other"] = Field(
+        "auto", description="服务商；auto 按接口地址认"
+    )
     base_url: str = Field("", description="接口地址，例如 https://api.deepseek.com/v1")
     api_key: SecretStr = Field(SecretStr(""), description="密钥；留空则不用模型，只摘录原文")
     model: str = Field("", description="回答用的模型名")
     fast_model: str = Field("", description="总结记忆等小事用的模型名；留空则与 LLM__MODEL 相同")
+    vision_model: str = Field("", description="看图用的模型名；留空则看 LLM__MODEL 会不会看图")
     timeout_s: float = Field(60, ge=1, le=600, description="一次调用最多等几秒")
     max_retries: int = Field(2, ge=0, le=10, description="失败后重试几次")
     max_tokens: int = Field(4096, ge=256, le=131072, description="一个回答最多多少 token，推理模型的思考也算在内")
-    structured_method: Literal["json_mode", "function_calling", "json_schema"] = Field(
-        "json_mode", description="结构化输出方式：json_mode、function_calling 或 json_schema"
+    structured_method: Literal["auto", "json_mode", "function_calling", "json_schema"] = Field(
+        "auto", description="结构化输出方式；auto 按服务商定"
+    )
+    thinking: Literal["auto", "on", "off"] = Field(
+        "auto", description="先思考再答；auto 由服务商定，要工具或 JSON 时按需关"
+    )
+    prices: Items = Field(
+        (), description="模型价格，元/百万 token，逗号分隔，写成 模型名=输入/输出 或 模型名=输入/缓存命中/输出"
     )
 
     @property
@@ -84,6 +97,9 @@ class LLMSettings(SettingsSection):
             raise ValueError("填了 LLM__API_KEY，还要填 LLM__BASE_URL 和 LLM__MODEL")
         if self.base_url and not self.base_url.startswith(("http://", "https://")):
             raise ValueError("LLM__BASE_URL 要以 http:// 或 https:// 开头")
+        wrong = [entry for entry in self.prices if not _PRICE.fullmatch(entry)]
+        if wrong:
+            raise ValueError(f"LLM__PRICES 里的 {wrong[0]} 不对，要写成 模型名=输入/输出 或 模型名=输入/缓存命中/输出")
         return self
 
 
@@ -202,6 +218,12 @@ class BudgetSettings(SettingsSection):
         ge=0,
         le=1_000_000_000,
         description="每群（或每个私聊）每天最多用多少 token，用完只摘录原文；0 为不限",
+    )
+    group_cny_per_day: float = Field(
+        0, ge=0, le=1_000_000, description="每群（或每个私聊）每天最多花多少元，用完只摘录原文；0 为不限"
+    )
+    total_cny_per_day: float = Field(
+        0, ge=0, le=1_000_000, description="所有群合计每天最多花多少元，用完只摘录原文；0 为不限"
     )
 
 

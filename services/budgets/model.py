@@ -1,9 +1,9 @@
-"""Calls and tokens of the model, counted and limited per day for each group and private chat."""
+"""Calls, tokens and money of the model, counted and limited per day for each group and private chat."""
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -13,10 +13,10 @@ from langchain_core.prompt_values import PromptValue
 
 from services.budgets.charge import present_charge
 from services.budgets.day import beginning_of, today
-from services.errors import ModelBudgetSpent, ModelTimeout, RecordsError
-from services.llm import ModelCall
+from services.errors import ModelBudgetSpent, ModelTimeout, RecordsError, SettingsError
+from services.llm import ChatModel, ModelCall
 from services.records.tables import now
-from services.records.usage import ModelCallEntry, UsageRecords
+from services.records.usage import ModelCallEntry, ModelUsage, UsageRecords
 from services.settings import BudgetSettings
 from services.tracing.calls import record_model_call
 from services.tracing.models import ModelCallTrace
@@ -31,29 +31,42 @@ _FRAMING_TOKENS = 1_000
 _MOST_COMPLETION_TOKENS = 131_072
 # The words of the services for LangChain's types of messages.
 _ROLES = {"human": "user", "ai": "assistant"}
+# Of an image: the most that a service charges (Qwen-VL), and what most charge for one of usual size.
+_MOST_IMAGE_TOKENS = 16_384
+_IMAGE_TOKENS = 1_000
+_MICRO = 1_000_000
 _SPENT = "今天这里的模型用量用完了，明天再试。"
 _NOTICE = "今天这里的模型用量用完了，先只摘录资料原文，明天恢复。"
 
 
-@dataclass(slots=True)
-class _Spent:
-    calls: int = 0
-    tokens: int = 0
+@dataclass(frozen=True, slots=True)
+class DayUsage:
+    """What was used on one day: by each group and private chat (`Session.chat`), and in total."""
+
+    chats: Mapping[str, ModelUsage]
+    total: ModelUsage
 
 
 @dataclass(slots=True)
 class _Day:
     day: date
-    spent: dict[str, _Spent] = field(default_factory=dict[str, _Spent])
+    spent: dict[str, ModelUsage] = field(default_factory=dict[str, ModelUsage])
+    total: ModelUsage = field(default_factory=ModelUsage)
     told: set[str] = field(default_factory=set[str])
+
+    def add(self, chat: str, usage: ModelUsage) -> None:
+        """Count `usage` for `chat`."""
+        self.spent[chat] = self.spent.get(chat, ModelUsage()) + usage
+        self.total += usage
 
 
 class ModelBudget:
     """The meter of every model (see `services.llm.ModelMeter`); `charged` determines who pays.
 
     A call counts when it begins, so that there are never more calls than the budget allows. Its tokens are only known
-    when it ends: the calls in progress, at most `CALLS_AT_ONCE` for each group, may exceed the token budget. A call
-    with its retries counts once. The counts of the day survive a restart through `resume`.
+    when it ends: the calls in progress, at most `CALLS_AT_ONCE` for each group, may exceed the budgets of tokens and
+    money. A call with its retries counts once. Money is that of calls whose price is known. The counts of the day
+    survive a restart through `resume`.
     """
 
     def __init__(self, records: UsageRecords, settings: BudgetSettings, *, day: Callable[[], date] = today) -> None:
@@ -66,18 +79,26 @@ class ModelBudget:
     async def resume(self) -> None:
         """Count what was used earlier today, before this process started."""
         day = self._present_day()
-        for usage in await self._records.model_usage_since(beginning_of(day.day)):
-            spent = day.spent.setdefault(usage.chat, _Spent())
-            spent.calls += usage.calls
-            spent.tokens += usage.tokens
+        for chat, usage in (await self._records.model_usage_since(beginning_of(day.day))).items():
+            day.add(chat, usage)
+
+    def today(self) -> DayUsage:
+        """Return what was used so far today. Calls in progress count without their tokens."""
+        day = self._present_day()
+        return DayUsage(dict(day.spent), day.total)
 
     def require(self) -> None:
         """Raise `ModelBudgetSpent` if the current payer has nothing left for today."""
-        chat = present_charge().chat
-        spent = self._present_day().spent.get(chat, _Spent())
-        calls, tokens = self._settings.group_model_calls_per_day, self._settings.group_model_tokens_per_day
-        if (calls and spent.calls >= calls) or (tokens and spent.tokens >= tokens):
-            raise ModelBudgetSpent(_SPENT, f"{chat}: {spent.calls} calls, {spent.tokens} tokens")
+        chat, day, settings = present_charge().chat, self._present_day(), self._settings
+        spent = day.spent.get(chat, ModelUsage())
+        limits = (
+            (spent.calls, settings.group_model_calls_per_day),
+            (spent.tokens, settings.group_model_tokens_per_day),
+            (spent.cost, settings.group_cny_per_day * _MICRO),
+            (day.total.cost, settings.total_cny_per_day * _MICRO),
+        )
+        if any(limit and used >= limit for used, limit in limits):
+            raise ModelBudgetSpent(_SPENT, f"{chat}: {spent}, in total {day.total.cost / _MICRO:.2f} yuan")
 
     def notice(self) -> str:
         """Return the sentence that the model is not called any more today.
@@ -100,7 +121,7 @@ class ModelBudget:
         lane = self._lanes.setdefault(charge.chat, asyncio.Semaphore(CALLS_AT_ONCE))
         async with lane:
             self.require()
-            self._spent(charge.chat).calls += 1
+            self._present_day().add(charge.chat, ModelUsage(calls=1))
             called_at, started, given_up = now(), time.perf_counter(), False
             try:
                 yield
@@ -109,14 +130,19 @@ class ModelBudget:
                 raise
             finally:
                 prompt_tokens, completion_tokens, estimated = _tokens(call, given_up=given_up)
-                self._spent(charge.chat).tokens += prompt_tokens + completion_tokens
+                cost = call.price and call.price.cost(prompt_tokens, _cached_tokens(call), completion_tokens)
+                tokens = prompt_tokens + completion_tokens
+                usage = ModelUsage(tokens=tokens, cost=cost or 0, unpriced_calls=int(cost is None))
+                self._present_day().add(charge.chat, usage)
                 entry = ModelCallEntry(
                     chat=charge.chat,
                     turn_id=charge.turn_id,
+                    provider=call.provider,
                     model=call.model,
                     prompt_tokens=prompt_tokens,
                     completion_tokens=completion_tokens,
                     estimated=estimated,
+                    cost=cost,
                     called_at=called_at,
                 )
                 _trace(call, entry, time.perf_counter() - started)
@@ -128,9 +154,6 @@ class ModelBudget:
         except RecordsError:
             # The answer has arrived, is paid for and is counted in memory; a missing entry is no reason to drop it.
             log.exception("a call of the model for %s could not be written down", entry.chat)
-
-    def _spent(self, chat: str) -> _Spent:
-        return self._present_day().spent.setdefault(chat, _Spent())
 
     def _present_day(self) -> _Day:
         day = self._today()
@@ -153,20 +176,31 @@ def _trace(call: ModelCall, entry: ModelCallEntry, seconds: float) -> None:
     )
 
 
+def require_prices(settings: BudgetSettings, models: Sequence[ChatModel]) -> None:
+    """Raise `SettingsError` if money is limited and the price of a model is unknown: the limit would not hold."""
+    unpriced = [model.name for model in models if model.price is None]
+    if unpriced and (settings.group_cny_per_day or settings.total_cny_per_day):
+        raise SettingsError(f"限制了每天花多少元，但不知道模型 {unpriced[0]} 的价格，请在 LLM__PRICES 里填上再启动。")
+
+
 def _tokens(call: ModelCall, *, given_up: bool) -> tuple[int, int, bool]:
     """Return the tokens of prompt and completion, and whether they are estimated.
 
     A call that was given up has been sent and is assumed to be paid for; a call that was refused is not.
     """
-    reply = call.reply
-    if reply is None:
-        return (estimated_tokens(call.prompt_text), 0, True) if given_up else (0, 0, True)
-    usage = reply.usage_metadata
-    if usage is not None:
+    if not call.answered and not given_up:
+        return 0, 0, True
+    if call.usage is not None:
         # No token is shorter than a byte: a service that counts wrongly cannot use up a group's day with one call.
         most_prompt = len(call.prompt_text.encode("utf-8", "surrogatepass")) + _FRAMING_TOKENS
-        return min(usage["input_tokens"], most_prompt), min(usage["output_tokens"], _MOST_COMPLETION_TOKENS), False
-    return estimated_tokens(call.prompt_text), estimated_tokens(reply.text), True
+        prompt = min(call.usage["input_tokens"], most_prompt + _MOST_IMAGE_TOKENS * call.image_count)
+        return max(prompt, 0), max(min(call.usage["output_tokens"], _MOST_COMPLETION_TOKENS), 0), False
+    prompt = estimated_tokens(call.prompt_text) + _IMAGE_TOKENS * call.image_count
+    return prompt, estimated_tokens(call.reply_text), True
+
+
+def _cached_tokens(call: ModelCall) -> int:
+    return (call.usage or {}).get("input_token_details", {}).get("cache_read") or 0
 
 
 def estimated_tokens(text: str) -> int:

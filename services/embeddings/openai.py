@@ -10,9 +10,13 @@ from langchain_core.embeddings import Embeddings
 from services.embeddings.cleaning import clean
 from services.embeddings.models import CosineScale, EmbeddingModel
 from services.errors import EmbeddingError
+from services.llm.providers import provider_of
 
-# The smallest limit in use: DashScope's v3 and v4 models accept ten texts per request.
-_BATCH = 10
+# More than the knowledge base embeds at a time, whatever the provider would take.
+_MOST_TEXTS = 64
+# A vector of 4,096 numbers written out as JSON; services may ignore that base64 is asked for.
+_BYTES_PER_TEXT = 128 * 1024
+_OTHER_BYTES = 512 * 1024
 # As many as there are places for batches in the knowledge base; each is some requests one after the other.
 _PARALLEL = 4
 _UNREACHABLE = "向量服务没有正常回应，请稍后再试；一直如此请管理员检查地址、密钥和额度。"
@@ -46,7 +50,7 @@ class OpenAICompatibleEmbeddings(Embeddings):
         return (await self.aembed_documents([text]))[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of passages, sent ten per request."""
+        """Return the vectors of passages, as many in a request as the provider takes."""
         if not texts:
             return []
         try:
@@ -63,12 +67,15 @@ def open_openai(*, base_url: str, api_key: str, model: str, timeout_s: float, ma
     """
     # Imported here because the import takes 1.4 s, which a bot with the embedded model does not have to pay.
     from langchain_openai import OpenAIEmbeddings  # noqa: PLC0415
-    from openai import DefaultAsyncHttpxClient, DefaultHttpxClient  # noqa: PLC0415
+    from openai import DefaultHttpxClient  # noqa: PLC0415
     from pydantic import SecretStr  # noqa: PLC0415
 
+    from services.net.bounded import BoundedConnection  # noqa: PLC0415
+
+    batch = min(provider_of(base_url).embedding_batch, _MOST_TEXTS)
     # A redirect would carry the group's texts, and to the same host the key, to an address that nobody configured.
     blocking = DefaultHttpxClient(follow_redirects=False)
-    asynchronous = DefaultAsyncHttpxClient(follow_redirects=False)
+    asynchronous = BoundedConnection(max_bytes=_OTHER_BYTES + _BYTES_PER_TEXT * batch)
     client = OpenAIEmbeddings(
         model=model,
         base_url=base_url,
@@ -77,7 +84,7 @@ def open_openai(*, base_url: str, api_key: str, model: str, timeout_s: float, ma
         max_retries=max_retries,
         http_client=blocking,
         http_async_client=asynchronous,
-        chunk_size=_BATCH,
+        chunk_size=batch,
         check_embedding_ctx_length=False,  # # otherwise it downloads data for tiktoken and sends ids, not text
     )
 

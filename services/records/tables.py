@@ -164,11 +164,12 @@ class ModelCallRecord(Base):
     """One call of a model: who pays for it, its turn and its tokens, but no text.
 
     `chat` is the group or private chat (`Session.chat`). `turn_id` is None for a summary, a trial or an unasked answer.
-    `estimated` means that the service did not report the number of tokens.
+    `estimated` means that the service did not report the number of tokens. `cost` is in millionths of a yuan, None if
+    the price of the model is unknown.
     """
 
     __tablename__ = "model_calls"
-    __table_args__ = (Index("model_calls_called_at", "called_at"),)
+    __table_args__ = (Index("model_calls_called_at", "called_at"), Index("model_calls_turn", "turn_id"))
 
     id: Mapped[int] = mapped_column(primary_key=True)
     chat: Mapped[str] = mapped_column(String(64))
@@ -178,6 +179,8 @@ class ModelCallRecord(Base):
     completion_tokens: Mapped[int]
     estimated: Mapped[bool]
     called_at: Mapped[datetime]
+    provider: Mapped[str] = mapped_column(String(32), default="")
+    cost: Mapped[int | None] = mapped_column(BigInteger)
 
 
 class HistoryRecord(Base):

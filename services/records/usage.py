@@ -11,27 +11,50 @@ from services.records.tables import ModelCallRecord, TurnRecord, UnaskedAnswerRe
 
 @dataclass(frozen=True, slots=True)
 class ModelCallEntry:
-    """One call of a model: who pays (`Session.chat`), its turn and its tokens.
+    """One call of a model: who pays (`Session.chat`), its turn, its tokens and its cost.
 
-    `estimated` means that the service did not report the number of tokens.
+    `estimated` means that the service did not report the number of tokens. `cost` is in millionths of a yuan, None if
+    the price of the model is unknown.
     """
 
     chat: str
     turn_id: int | None
+    provider: str
     model: str
     prompt_tokens: int
     completion_tokens: int
     estimated: bool
+    cost: int | None
     called_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """The calls and tokens of one group or private chat."""
+    """Calls, tokens and cost of some calls of models.
 
-    chat: str
-    calls: int
-    tokens: int
+    `cost`, in millionths of a yuan, is that of the calls whose price is known; `unpriced_calls` are the others.
+    """
+
+    calls: int = 0
+    tokens: int = 0
+    cost: int = 0
+    unpriced_calls: int = 0
+
+    def __add__(self, other: "ModelUsage") -> "ModelUsage":
+        return ModelUsage(
+            self.calls + other.calls,
+            self.tokens + other.tokens,
+            self.cost + other.cost,
+            self.unpriced_calls + other.unpriced_calls,
+        )
+
+
+_SUMS = (
+    func.count(),
+    func.coalesce(func.sum(ModelCallRecord.prompt_tokens + ModelCallRecord.completion_tokens), 0),
+    func.sum(ModelCallRecord.cost),
+    func.count() - func.count(ModelCallRecord.cost),
+)
 
 
 class UsageRecords:
@@ -47,21 +70,30 @@ class UsageRecords:
                 insert(ModelCallRecord).values(
                     chat=entry.chat,
                     turn_id=entry.turn_id,
+                    provider=entry.provider,
                     model=entry.model,
                     prompt_tokens=entry.prompt_tokens,
                     completion_tokens=entry.completion_tokens,
                     estimated=entry.estimated,
+                    cost=entry.cost,
                     called_at=entry.called_at,
                 )
             )
 
-    async def model_usage_since(self, moment: datetime) -> list[ModelUsage]:
-        """Return the calls and tokens of every group and private chat that called a model since `moment`."""
+    async def model_usage_since(self, moment: datetime) -> dict[str, ModelUsage]:
+        """Return the usage of every group and private chat that called a model since `moment`."""
         row = ModelCallRecord
-        tokens = func.sum(row.prompt_tokens + row.completion_tokens)
-        chosen = select(row.chat, func.count(), tokens).where(row.called_at >= moment).group_by(row.chat)
+        chosen = select(row.chat, *_SUMS).where(row.called_at >= moment).group_by(row.chat)
         async with self._database.reading() as session:
-            return [ModelUsage(chat, calls, total) for chat, calls, total in await session.execute(chosen)]
+            rows = await session.execute(chosen)
+        return {chat: ModelUsage(calls, tokens, cost or 0, unpriced) for chat, calls, tokens, cost, unpriced in rows}
+
+    async def model_usage_of_turn(self, turn_id: int) -> ModelUsage:
+        """Return the usage of one turn."""
+        chosen = select(*_SUMS).where(ModelCallRecord.turn_id == turn_id)
+        async with self._database.reading() as session:
+            calls, tokens, cost, unpriced = (await session.execute(chosen)).one()
+        return ModelUsage(calls, tokens, cost or 0, unpriced)
 
     async def questions_since(self, moment: datetime) -> list[tuple[str, int, int]]:
         """Return session, member and number of questions of everyone who asked since `moment`."""

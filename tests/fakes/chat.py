@@ -1,14 +1,14 @@
 """A chat model in this process with LangChain's own interface, whose answers and failures the test decides."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from inspect import isawaitable
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.output_parsers import PydanticOutputParser
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from pydantic import ConfigDict, Field, PrivateAttr
 
@@ -73,6 +73,19 @@ class ScriptedChatModel(BaseChatModel):
             metadata = {} if self.finish_reason is None else {"finish_reason": self.finish_reason}
             answer = AIMessage(answer, response_metadata=metadata)
         return ChatResult(generations=[ChatGeneration(message=answer)])
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        """Yield the reply one character at a time."""
+        message = (await self._agenerate(messages)).generations[0].message
+        for character in message.text:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=character))
+        yield ChatGenerationChunk(message=AIMessageChunk(content=""), generation_info=message.response_metadata)
 
 
 def chat_model(scripted: ScriptedChatModel, deadline_s: float = 10) -> ChatModel:

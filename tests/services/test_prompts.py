@@ -13,7 +13,15 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from services.errors import SettingsError
 from services.prompts import PROMPTS_DIRECTORY, load_prompts
 
-PROMPTS = ["persona", "rag/answer", "rag/conversation", "rag/general", "memory/summary", "retrieval/expand"]
+PROMPTS = [
+    "persona",
+    "rag/answer",
+    "rag/conversation",
+    "rag/general",
+    "memory/summary",
+    "retrieval/expand",
+    "llm/repair",
+]
 ANSWER = {"persona": "你是群知。", "fence": "====", "context": "资料", "chat_history": [], "input": "问题"}
 
 

@@ -43,6 +43,8 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "BUDGET__WAITING_QUESTIONS": (3, 1, 50),
     "BUDGET__GROUP_MODEL_CALLS_PER_DAY": (2000, 0, 1_000_000),
     "BUDGET__GROUP_MODEL_TOKENS_PER_DAY": (4_000_000, 0, 1_000_000_000),
+    "BUDGET__GROUP_CNY_PER_DAY": (0, 0, 1_000_000),
+    "BUDGET__TOTAL_CNY_PER_DAY": (0, 0, 1_000_000),
     "PROACTIVE__PER_HOUR": (6, 1, 60),
     "PROACTIVE__QUIET_S": (120, 0, 3600),
     "PROACTIVE__DELAY_S": (8, 0, 60),
@@ -55,7 +57,15 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "SEND__GROUP_INTERVAL_S": (1.5, 0, 60),
     "SEND__PER_MINUTE": (20, 0, 600),
 }
-FRACTIONS = {"PROACTIVE__DELAY_S", "RERANK__TIMEOUT_S", "API_TIMEOUT", "LLM__TIMEOUT_S", "SEND__GROUP_INTERVAL_S"}
+FRACTIONS = {
+    "PROACTIVE__DELAY_S",
+    "RERANK__TIMEOUT_S",
+    "API_TIMEOUT",
+    "LLM__TIMEOUT_S",
+    "SEND__GROUP_INTERVAL_S",
+    "BUDGET__GROUP_CNY_PER_DAY",
+    "BUDGET__TOTAL_CNY_PER_DAY",
+}
 # Numbers that the product chooses while they are not set: the smallest and largest accepted values.
 OPTIONAL: dict[str, tuple[float, float]] = {
     "RETRIEVAL__MIN_VECTOR_SIMILARITY": (-1, 1),
@@ -74,7 +84,9 @@ COMPANIONS = {
 }
 CHOICES: dict[str, list[str]] = {
     "LOG_LEVEL": ["DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR"],
-    "LLM__STRUCTURED_METHOD": ["json_mode", "function_calling", "json_schema"],
+    "LLM__PROVIDER": ["auto", "deepseek", "dashscope", "glm", "kimi", "ollama", "openai", "other"],
+    "LLM__THINKING": ["auto", "on", "off"],
+    "LLM__STRUCTURED_METHOD": ["auto", "json_mode", "function_calling", "json_schema"],
     "EMBEDDING__PROVIDER": ["local", "openai"],
     "RERANK__PROVIDER": ["local", "jina", "cohere", "siliconflow", "dashscope"],
     "SESSION__SCOPE": [scope.value for scope in SessionScope],
@@ -87,6 +99,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "COMMAND_START": ("/", "／"),
     "KNOWLEDGE__FILE_TYPES": FILE_TYPES,
     "KNOWLEDGE__CLIENT_FILE_DIRS": (),
+    "LLM__PRICES": (),
 }
 TEXTS = {
     "HOST": "127.0.0.1",
@@ -94,6 +107,7 @@ TEXTS = {
     "LLM__BASE_URL": "",
     "LLM__MODEL": "",
     "LLM__FAST_MODEL": "",
+    "LLM__VISION_MODEL": "",
     "EMBEDDING__BASE_URL": "",
     "EMBEDDING__MODEL": "",
     "MEMORY__SUMMARY_PROMPT": "",
@@ -228,6 +242,13 @@ def test_a_list_is_read_as_people_write_it_and_as_nonebot_does(name: str) -> Non
 def test_both_ways_to_write_a_list_mean_the_same(items: list[str]) -> None:
     written = load(NICKNAME=",".join(items)).nickname
     assert written == load(NICKNAME=json.dumps(items)).nickname == tuple(items)
+
+
+def test_prices_name_models_and_numbers() -> None:
+    written = "deepseek-flash=2/0.04/8, qwen3:8b=0.5/2"
+    assert load(LLM__PRICES=written).llm.prices == ("deepseek-flash=2/0.04/8", "qwen3:8b=0.5/2")
+    for wrong in ("deepseek-flash", "m=2", "m=2/3/4/5", "m=-1/2", "=1/2", "m=1e9/2", "m=nan/2", "m=a/b"):
+        assert f"LLM__PRICES 里的 {wrong} 不对" in refusal(LLM__PRICES=wrong)
 
 
 def test_file_types_are_those_that_can_be_read() -> None:

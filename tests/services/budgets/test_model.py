@@ -16,11 +16,13 @@ from sqlalchemy import select, text
 from services.answering.models import AnswerKind
 from services.answering.service import QuestionAnswering
 from services.budgets.charge import Charge, charged
-from services.budgets.day import today
-from services.budgets.model import CALLS_AT_ONCE, ModelBudget, estimated_tokens
+from services.budgets.day import beginning_of, today
+from services.budgets.model import CALLS_AT_ONCE, DayUsage, ModelBudget, estimated_tokens, require_prices
 from services.database import Database, open_database, sqlite_url
-from services.errors import ModelBudgetSpent, ModelError, ModelTimeout
+from services.errors import ModelBudgetSpent, ModelError, ModelTimeout, SettingsError
 from services.llm import ChatModel, open_chat_model
+from services.llm.images import image_message
+from services.llm.prices import Price
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
@@ -29,7 +31,7 @@ from services.rag import RagChain
 from services.records.conversations import ConversationRecords
 from services.records.tables import ModelCallRecord
 from services.records.traces import TraceRecords
-from services.records.usage import UsageRecords
+from services.records.usage import ModelUsage, UsageRecords
 from services.retrieval.models import Question
 from services.session import KnowledgeCollection
 from services.settings import BudgetSettings, LLMSettings, MemorySettings, TraceSettings
@@ -53,7 +55,7 @@ class World:
     """A budget over a real database, on a day that the test sets."""
 
     database: Database
-    settings: dict[str, int] = field(default_factory=dict[str, int])
+    settings: dict[str, float] = field(default_factory=dict[str, float])
     day: date = field(default_factory=today)
 
     @property
@@ -108,6 +110,18 @@ async def test_every_call_is_written_down_with_the_tokens_of_the_service(world: 
         ("group_778", None, "m", 4, 17, False),
         ("group_778", None, "m", 4, 7, False),
     ]
+
+
+async def test_an_object_that_was_cut_is_paid_for(world: World) -> None:
+    async with ModelServer() as server:
+        server.reply = '{"words": ["旅馆"]}'
+        server.switch(Mode.LENGTH)
+        values = {"base_url": server.base_url, "api_key": "k", "model": "m", "timeout_s": 5, "max_retries": 0}
+        model = open_chat_model(LLMSettings.model_validate(values), "m", world.budget)
+        with charged(HERE), pytest.raises(ModelError):
+            await model.structured([HumanMessage("JSON")], Words)
+    (call,) = await world.calls()
+    assert (call.prompt_tokens, call.completion_tokens, call.estimated) == (4, 8, False)
 
 
 async def test_a_service_that_counts_wrongly_uses_up_no_day(world: World) -> None:
@@ -225,6 +239,104 @@ async def test_an_entry_that_cannot_be_written_costs_no_answer(world: World, cap
     assert "could not be written down" in caplog.text
     with pytest.raises(ModelBudgetSpent):
         await ask(model)
+
+
+# -- money ------------------------------------------------------------------------------------------------------------
+
+# A prompt of seven tokens and an answer of six cost 7 * 2 + 6 * 8 millionths of a yuan.
+PRICE, COST = Price(2, 0.5, 8), 62
+
+
+def priced(budget: ModelBudget, reply: Reply = "三百五十元。", price: Price | None = PRICE) -> ChatModel:
+    model = ScriptedChatModel(reply=reply)
+    return ChatModel(model, "m", deadline_s=10, structured_method="json_mode", meter=budget, price=price)
+
+
+async def test_money_is_summed_by_turn_chat_and_day(world: World) -> None:
+    turns = [await ConversationRecords(world.database).begin("group_777_2", 2, "问题") for _ in range(2)]
+    budget, records = world.budget, UsageRecords(world.database)
+    for charge in (Charge("group_777", turns[0]), Charge("group_777", turns[0]), Charge("group_777", turns[1]), THERE):
+        await ask(priced(budget), charge)
+    await ask(priced(budget, price=None), THERE)
+    assert await records.model_usage_of_turn(turns[0]) == ModelUsage(2, 26, 2 * COST)
+    assert await records.model_usage_of_turn(turns[1]) == ModelUsage(1, 13, COST)
+    assert await records.model_usage_of_turn(99) == ModelUsage()
+    chats = {"group_777": ModelUsage(3, 39, 3 * COST), "group_778": ModelUsage(2, 26, COST, 1)}
+    assert await records.model_usage_since(beginning_of(world.day)) == chats
+    again = world.budget
+    await again.resume()
+    for each in (budget, again):
+        assert each.today() == DayUsage(chats, ModelUsage(5, 65, 4 * COST, 1))
+    world.day += timedelta(days=1)
+    assert budget.today() == DayUsage({}, ModelUsage())
+
+
+async def test_what_the_service_had_cached_is_cheaper(world: World) -> None:
+    usage: UsageMetadata = {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110}
+    usage["input_token_details"] = {"cache_read": 60}
+    reply = AIMessage("好。", response_metadata={"finish_reason": "stop"}, usage_metadata=usage)
+    await ask(priced(world.budget, reply))
+    (call,) = await world.calls()
+    assert call.cost == 40 * 2 + 60 * 0.5 + 10 * 8
+
+
+async def test_the_table_prices_a_call_of_a_known_service(world: World) -> None:
+    async with ModelServer() as server:
+        server.reply = "三百五十元。"
+        values = {"base_url": server.base_url, "api_key": "k", "model": "m", "prices": "m=2/0.5/8", "provider": "glm"}
+        await ask(open_chat_model(LLMSettings.model_validate(values), "m", world.budget))
+    (call,) = await world.calls()
+    assert (call.provider, call.cost, call.estimated) == ("glm", COST, False)
+
+
+async def test_the_money_of_a_chat_and_of_all_chats_is_limited(world: World) -> None:
+    world.settings = {"group_cny_per_day": 2 * COST / 1e6, "total_cny_per_day": 3 * COST / 1e6}
+    budget = world.budget
+    for _ in range(2):
+        await ask(priced(budget))
+    with pytest.raises(ModelBudgetSpent):
+        await ask(priced(budget))
+    await ask(priced(budget), THERE)
+    with pytest.raises(ModelBudgetSpent):
+        await ask(priced(budget), THERE)
+    world.day += timedelta(days=1)
+    await ask(priced(budget))
+
+
+def test_a_limit_that_would_not_hold_stops_the_start(world: World) -> None:
+    models = [priced(world.budget), priced(world.budget, price=None)]
+    for limit in ("group_cny_per_day", "total_cny_per_day"):
+        with pytest.raises(SettingsError, match="LLM__PRICES"):
+            require_prices(BudgetSettings.model_validate({limit: 1}), models)
+        require_prices(BudgetSettings.model_validate({limit: 1}), models[:1])
+    require_prices(BudgetSettings.model_validate({}), models)
+
+
+async def test_a_stream_is_counted_however_it_ends(world: World) -> None:
+    budget = world.budget
+    with charged(HERE):
+        assert "".join([piece async for piece in priced(budget).stream(PROMPT)]) == "三百五十元。"
+        stream = priced(budget).stream(PROMPT)
+        async for _ in stream:
+            break
+        await stream.aclose()
+    whole, broken = await world.calls()
+    assert (whole.prompt_tokens, whole.completion_tokens, whole.cost) == (7, 6, COST)
+    assert (broken.prompt_tokens, broken.completion_tokens, broken.cost) == (7, 1, 22)
+
+
+async def test_an_image_and_tools_count_as_prompt(world: World) -> None:
+    budget = world.budget
+    image = image_message("这是什么", [b"GIF89a"])
+    seeing = ChatModel(
+        ScriptedChatModel(), "m", deadline_s=10, structured_method="json_mode", meter=budget, sees_images=True
+    )
+    with charged(HERE):
+        await seeing.reply([image])
+        await seeing.reply(PROMPT, [Words])
+    with_image, with_tools = await world.calls()
+    assert with_image.prompt_tokens == 1_004
+    assert with_tools.prompt_tokens > 20
 
 
 # -- what users see ---------------------------------------------------------------------------------------------------

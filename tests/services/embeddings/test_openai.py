@@ -8,7 +8,9 @@ import pytest
 from services.embeddings.models import CosineScale, EmbeddingModel
 from services.embeddings.openai import fingerprint, open_openai
 from services.errors import EmbeddingError
+from tests.e2e.http_server import Exchange
 from tests.services.embeddings.service import running_service
+from tests.services.llm.odd_server import OddServer
 
 
 def _open(url: str) -> EmbeddingModel:
@@ -50,6 +52,21 @@ async def test_every_failure_is_an_embedding_error(behaviour: str) -> None:
         assert caught.value.retryable
         with pytest.raises(EmbeddingError):
             model.embeddings.embed_documents(["一", "二"])
+        await model.close()
+
+
+async def test_a_response_without_end_is_not_read_to_the_end() -> None:
+    async def flood(odd: OddServer, exchange: Exchange) -> None:
+        await exchange.start(200, length=None, content_type="application/json")
+        for _ in range(4_000):
+            await exchange.write(b" " * 65536)
+            odd.sent += 65536
+
+    async with OddServer(flood) as odd:
+        model = open_openai(base_url=odd.base_url, api_key="k", model="m", timeout_s=20, max_retries=0)
+        with pytest.raises(EmbeddingError):
+            await model.embeddings.aembed_documents(["一"])
+        assert odd.sent < 20 * 1024 * 1024
         await model.close()
 
 

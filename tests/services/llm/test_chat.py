@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,9 +14,10 @@ from pydantic import BaseModel
 from services.errors import ModelError, ModelTimeout, ModelUnavailable
 from services.llm import MAX_REPLY_CHARS, ChatModel, open_chat_model
 from services.settings import LLMSettings
-from tests.e2e.http_server import Exchange, LoopbackServer
+from tests.e2e.http_server import Exchange
 from tests.e2e.model_server import Mode, ModelServer
 from tests.fakes.chat import ScriptedChatModel, chat_model
+from tests.services.llm.odd_server import OddServer, completion
 
 KEY = "sk-test-key-77"
 PROMPT = [HumanMessage("住宿标准是多少")]
@@ -160,34 +161,6 @@ async def test_an_object_of_another_shape_is_a_failure(server: ModelServer, repl
     server.reply = reply
     with pytest.raises(ModelError):
         await open_model(server).structured(PROMPT, Allowance)
-
-
-class OddServer(LoopbackServer):
-    """Answers each call with `answer`; keeps the bodies of the requests, and counts the bytes it could send."""
-
-    def __init__(self, answer: Callable[["OddServer", Exchange], Awaitable[None]]) -> None:
-        super().__init__()
-        self.answer = answer
-        self.bodies: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.sent = 0
-
-    @property
-    def base_url(self) -> str:
-        """The value for LLM__BASE_URL."""
-        return f"{self.address}/v1"
-
-    async def handle(self, exchange: Exchange) -> None:
-        """Answer one call."""
-        self.bodies.append(json.loads(exchange.request.body))
-        self.headers.append(exchange.request.headers)
-        await self.answer(self, exchange)
-
-
-def completion(text: str) -> dict[str, Any]:
-    """Return an answer in the format of the API."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -1,0 +1,1 @@
+"""HTTP to services that the operator configured: no redirects, bounded responses."""
