@@ -18,7 +18,7 @@ from qq.files import UploadedFile, fetch
 from qq.outbox.outbox import Delivery
 from qq.outbox.send_queue import Priority
 from qq.speaker import chat_of, member_role, shares_knowledge
-from services.errors import DocumentRejected, DownloadFailed, ServiceError
+from services.errors import DocumentRejected, DownloadFailed, ServiceError, code_suffix
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.service import KnowledgeService
 from services.records.tables import UploadRecord
@@ -215,7 +215,7 @@ async def _take(arrival: _Arrival, knowledge: KnowledgeService) -> None:
 async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResult | None:
     """Return the outcome of a file after as many attempts as it takes, or None if it has to wait for its account."""
     name, number = arrival.file.name, secrets.token_hex(3)
-    reason = f"机器人这边出了问题（编号 {number}）。"
+    failure = ServiceError("机器人这边出了问题。")
     failures = 0
     while True:
         bot = get_bots().get(arrival.self_id)
@@ -228,14 +228,16 @@ async def _settled(arrival: _Arrival, knowledge: KnowledgeService) -> IngestResu
             except Exception as error:  # noqa: BLE001 - every failure is reported and retried, so that no file is lost
                 logger.opt(exception=error).error(f"failure {number}: {name!r} could not be taken in")
                 if isinstance(error, ServiceError):
-                    reason = f"{error.user_message}（编号 {number}）"
+                    failure = error
         elif arrival.upload is not None:
             return None
         if failures == len(_RETRY_AFTER_S):
-            gave_up = f"试了多次都没成功，请稍后重新发一次；一直这样就把编号 {number} 告诉管理员。"
-            return IngestResult(IngestStatus.REJECTED, name, reason=gave_up)
+            gave_up = "试了多次都没成功，请稍后重新发一次；一直这样就把编号告诉管理员。"
+            reason = gave_up + code_suffix(failure.code, number)
+            return IngestResult(IngestStatus.REJECTED, name, reason=reason)
         pause = asyncio.sleep(_RETRY_AFTER_S[failures])
         if failures == 0:
+            reason = failure.told(number)
             if arrival.upload is None:
                 reason += "还没能记下来，机器人重启的话要重新发。"
             told = receipts.tell(arrival.chat, IngestResult(IngestStatus.DEFERRED, name, reason=reason))
@@ -288,14 +290,14 @@ async def _attempt(bot: Bot, arrival: _Arrival, knowledge: KnowledgeService) -> 
             )
         )
     except DocumentRejected as error:
-        return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.user_message)
+        return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.told())
     except DownloadFailed as error:
         if get_bots().get(arrival.self_id) is not bot:
             raise _ConnectionEnded from error
         if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.ENOSPC:
             raise
         logger.warning(f"upload {upload.id} failed: {error}")
-        return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.user_message)
+        return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.told())
     finally:
         path.unlink(missing_ok=True)
 

@@ -30,7 +30,7 @@ from services.tracing.stages import StageTime, recorded_stages, stage
 log = logging.getLogger(__name__)
 
 _LOOK_BACK = 4
-_NOT_REMEMBERED = "（这一轮对话没能记下来，后面可能接不上。）"
+_NOT_REMEMBERED = f"（这一轮对话没能记下来，后面可能接不上。{HistoryError.code}）"
 
 
 class QuestionAnswering:
@@ -128,10 +128,11 @@ class QuestionAnswering:
         except ModelError as error:
             return await self._without_model(collection, question, turn, error)
         except RerankError as error:
+            # Its sentence is the warning of the retrieval, which already has the code.
             return Answer(AnswerKind.FAILED, error.user_message), None
         except SearchIndexError as error:
             log.exception("searching %s failed", collection.name)
-            return Answer(AnswerKind.FAILED, error.user_message), None
+            return Answer(AnswerKind.FAILED, error.told()), None
 
     async def _write(
         self,
@@ -168,12 +169,12 @@ class QuestionAnswering:
             retrieval = await self._retriever.retrieve(collection.name, question, expand=False)
         except SearchIndexError:
             log.exception("searching %s failed", collection.name)
-            return Answer(AnswerKind.FAILED, error.user_message), None
+            return Answer(AnswerKind.FAILED, error.told()), None
         if not retrieval.references:
-            return Answer(AnswerKind.FAILED, error.user_message + retrieval.warning), retrieval
+            return Answer(AnswerKind.FAILED, error.told() + retrieval.warning), retrieval
         excerpt = excerpt_answer(question, retrieval)
         turn.history.sources = excerpt.sources
-        notice = error.user_message + retrieval.warning
+        notice = error.told() + retrieval.warning
         return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, notice), retrieval
 
     def _trace(
