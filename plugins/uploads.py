@@ -136,7 +136,7 @@ async def _resume(self_id: str) -> None:
             for upload in uploads:
                 if upload.id not in _in_hand:
                     session = Session(upload.group_id, upload.user_id)
-                    file = UploadedFile(**{key: value for key, value in upload.source.items() if key != "via"})
+                    file = UploadedFile.of(upload)
                     arrival = _Arrival(self_id, _chat(upload), session, file, upload)
                     _in_hand.add(upload.id)
                     _start(_take(arrival, services().knowledge))
@@ -253,7 +253,7 @@ async def _attempt(bot: Bot, arrival: _Arrival, knowledge: KnowledgeService) -> 
     if upload is None:
         if reason := await _refusal(bot, session, file, knowledge):
             return IngestResult(IngestStatus.REJECTED, file.name, reason=reason)
-        source = {**file.source(), "via": arrival.chat.group_id}
+        source = file.source(arrival.chat.group_id)
         upload = await services().uploads.add(
             arrival.self_id, session.group_id, session.user_id, file.name, file.size, source
         )
@@ -321,7 +321,7 @@ async def _finish(upload: UploadRecord) -> None:
 def _chat(upload: UploadRecord) -> Chat:
     if upload.group_id is not None:
         return Chat(upload.self_id, upload.group_id)
-    return Chat(upload.self_id, upload.source.get("via"), upload.user_id)
+    return Chat(upload.self_id, upload.source and upload.source.via, upload.user_id)
 
 
 def _number(value: object) -> int | None:

@@ -13,6 +13,7 @@
     ├── RecordsError           QZ-D01  the database of the records failed
     ├── StorageError           QZ-D02  a file could not be kept on disk
     ├── HistoryError           QZ-D03  the conversation could not be stored
+    ├── DamagedRecord          QZ-D04  a stored value is damaged, or a newer release wrote it
     ├── DocumentRejected       QZ-F01  a file is not accepted, and why (also an expected outcome of parsing)
     │   └── ParsingFailed      QZ-F02  reading it crashed, or took too much time or memory
     └── DownloadFailed         QZ-F03  a file could not be downloaded
@@ -134,6 +135,12 @@ class HistoryError(ServiceError):
 
     code = "QZ-D03"
     retryable = True
+
+
+class DamagedRecord(ServiceError):
+    """A value in the database cannot be read: it is damaged, or of a version that this release does not know."""
+
+    code = "QZ-D04"
 
 
 class DocumentRejected(ServiceError):

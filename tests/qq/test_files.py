@@ -9,6 +9,7 @@ from nonebot.adapters.onebot.v11 import Bot
 
 from qq.files import UploadedFile, fetch
 from services.errors import DownloadFailed
+from services.records.tables import UploadRecord
 
 NAPCAT_NOTICE = {"id": "md5", "name": "制度.pdf", "size": 123, "busid": 102}
 NAPCAT_SEGMENT = {"file": "制度.pdf", "file_id": "/uuid", "file_size": "123", "url": "https://host/ftn?fname="}
@@ -31,7 +32,15 @@ GO_CQHTTP_SEGMENT = {"name": "制度.pdf", "path": "/id", "size": "123", "busid"
 )
 def test_dialects(data: dict[str, object], expected: UploadedFile) -> None:
     assert UploadedFile.read(data) == expected
-    assert UploadedFile(**expected.source()) == expected
+    upload = UploadRecord(name=expected.name, size=expected.size, source=expected.source(777))
+    assert UploadedFile.of(upload) == expected
+
+
+def test_half_characters_and_a_lost_source_lose_no_file() -> None:
+    file = UploadedFile.read({"name": "a\ud800.md", "id": "x\udc00y", "url": "http://h/\ud800", "size": 5})
+    assert (file.name, file.file_id, file.url) == ("a.md", "xy", "http://h/")
+    assert file.source(None).model_dump_json()
+    assert UploadedFile.of(UploadRecord(name="a.md", size=5, source=None)) == UploadedFile("a.md", "", 5, 0, "")
 
 
 class PathClient:

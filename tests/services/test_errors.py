@@ -24,6 +24,7 @@ CODES = {
     "RecordsError": "QZ-D01",
     "StorageError": "QZ-D02",
     "HistoryError": "QZ-D03",
+    "DamagedRecord": "QZ-D04",
     "DocumentRejected": "QZ-F01",
     "ParsingFailed": "QZ-F02",
     "DownloadFailed": "QZ-F03",

@@ -19,6 +19,7 @@ from services.memory.history import TurnHistory
 from services.prompts import load_prompts
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft, RagChain, format_context
 from services.records.conversations import ConversationRecords, Source
+from services.records.stored_values import StoredMessage
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
 from services.settings import RetrievalSettings
@@ -81,7 +82,7 @@ class World:
 
     async def stored(self) -> list[str]:
         """Return the working history."""
-        return [record.message["data"]["content"] for record in await self.conversations.history(SESSION)]
+        return [record.message.text for record in await self.conversations.history(SESSION)]
 
 
 @pytest.fixture
@@ -200,7 +201,7 @@ async def test_a_summary_is_data_within_the_fence(world: World, question: str, g
     await world.conversations.replace(
         SESSION,
         await world.conversations.history(SESSION),
-        {"type": "system", "data": {"content": ORDERS, "type": "system"}},
+        StoredMessage(type="system", text=ORDERS),
     )
     answer, _ = await world.ask(question, general_knowledge=general)
     system, asked = world.model.prompts[1]
@@ -344,7 +345,7 @@ async def test_a_draft_knows_its_instructions_and_no_data(world: World, question
     await world.conversations.replace(
         SESSION,
         await world.conversations.history(SESSION),
-        {"type": "system", "data": {"content": ORDERS, "type": "system"}},
+        StoredMessage(type="system", text=ORDERS),
     )
     answer, _ = await world.ask(question)
     assert answer.instructions.startswith(load_prompts().persona)

@@ -60,7 +60,7 @@ class World:
 
     async def stored(self) -> list[str]:
         """Return the working history."""
-        return [record.message["data"]["content"] for record in await self.conversations.history(SESSION)]
+        return [record.message.text for record in await self.conversations.history(SESSION)]
 
 
 @pytest.fixture
