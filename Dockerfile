@@ -9,7 +9,9 @@ RUN pip install --no-cache-dir --require-hashes --only-binary :all: -r requireme
 # The release number that /bot status shows is read from pyproject.toml.
 COPY pyproject.toml bot.py ./
 COPY plugins plugins
+COPY qq qq
 COPY services services
+COPY e5_int8 e5_int8
 COPY simulator simulator
 COPY prompts prompts
 

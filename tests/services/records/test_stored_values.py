@@ -192,7 +192,8 @@ async def test_the_values_of_an_older_release_are_rewritten(tmp_path: Path) -> N
         ]
         assert await conversations.sources(SESSION) == [Source(1, "制度.pdf 第3页", 4, "b1")]
         stored = StoredSources(sources=(Source(1, "制度.pdf 第3页", 4, "b1"),))
-        assert {turn.sources for turn in await conversations.recent(SESSION, 2000)} == {stored}
+        rewritten = await conversations.recent(SESSION, 2000)
+        assert [turn.sources for turn in rewritten] == [stored] * 1001
         waiting = await UploadRecords(database).waiting("2001")
         assert [row.source for row in waiting] == [SOURCE, SOURCE.model_copy(update={"via": None}), None]
         await database.close()
