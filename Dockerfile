@@ -11,6 +11,7 @@ COPY pyproject.toml bot.py ./
 COPY plugins plugins
 COPY qq qq
 COPY services services
+COPY e5_int8 e5_int8
 COPY simulator simulator
 COPY prompts prompts
 

@@ -28,8 +28,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="群知：从群文件里找答案的 QQ 机器人")
     parser.add_argument("--env-file", type=Path, help="设置文件，默认是程序目录里的 .env")
     named = parser.parse_args().env_file
+
+    from services.errors import DataDirectoryError, ServiceError, SettingsError
+
     if named is not None and not named.is_file():
-        print(f"启动失败：没有 --env-file 指定的文件 {named}。", file=sys.stderr)
+        print(f"启动失败：{SettingsError(f'没有 --env-file 指定的文件 {named}。').told()}", file=sys.stderr)
         return 2
     env_file = ROOT / ".env" if named is None else named.resolve()
     # NoneBot finds the plugins relative to the working directory.
@@ -37,7 +40,6 @@ def main() -> int:
 
     from filelock import FileLock, Timeout
 
-    from services.errors import DataDirectoryError, ServiceError
     from services.settings import load_settings
 
     try:
@@ -53,10 +55,11 @@ def main() -> int:
         _set_up_log(settings)
         load(settings)
     except ServiceError as error:
-        print(f"启动失败：{error.user_message}", file=sys.stderr)
+        print(f"启动失败：{error.told()}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"启动失败：数据目录用不了，请检查 DATA_DIR 的权限和磁盘空间（{error}）。", file=sys.stderr)
+        refusal = DataDirectoryError(f"数据目录用不了，请检查 DATA_DIR 的权限和磁盘空间（{error}）。")
+        print(f"启动失败：{refusal.told()}", file=sys.stderr)
         return 2
 
     import nonebot

@@ -49,15 +49,13 @@ def _memory_mb() -> float:
 
 
 def _open_ours(threads: int, data_dir: Path) -> tuple[_Embed, _Embed, dict[str, float]]:
-    from services.embeddings.conversion import quantized_model
-    from services.embeddings.e5 import E5
-    from services.embeddings.weights import installed_weights
+    from e5_int8 import convert
+    from services.embeddings.e5 import open_e5
 
-    weights = installed_weights()
     start = time.perf_counter()
-    model = quantized_model(weights, data_dir)
+    convert(data_dir)
     converted = time.perf_counter()
-    encoder = E5(weights, model, threads)
+    encoder = open_e5(data_dir, threads)
     opened = time.perf_counter()
     return (
         encoder.embed_passages,
@@ -67,14 +65,15 @@ def _open_ours(threads: int, data_dir: Path) -> tuple[_Embed, _Embed, dict[str, 
 
 
 def _open_fp32(threads: int, data_dir: Path) -> tuple[_Embed, _Embed, dict[str, float]]:
+    from e5_int8 import SentenceEncoder
+    from e5_int8.graph import transformer
+    from e5_int8.weights import installed_weights
     from services.embeddings.e5 import E5
-    from services.embeddings.graph import transformer
-    from services.embeddings.weights import installed_weights
 
     weights = installed_weights()
     model = data_dir / "fp32.onnx"
     model.write_bytes(transformer(weights).SerializeToString())
-    encoder = E5(weights, model, threads)
+    encoder = E5(SentenceEncoder(weights, model, threads))
     return encoder.embed_passages, encoder.embed_queries, {}
 
 

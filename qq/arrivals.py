@@ -20,14 +20,14 @@ from services.session import Session
 
 def arrival_in(chat: Chat, session: Session, file: UploadedFile) -> Arrival:
     """Return a file as the intake receives it, with all that a restart needs to continue it."""
-    return Arrival(chat.self_id, session, file.name, file.size, {**file.source(), "via": chat.group_id})
+    return Arrival(chat.self_id, session, file.name, file.size, file.source(chat.group_id))
 
 
 def _chat(arrival: Arrival) -> Chat:
     """Return the chat in which to report. A temporary chat was opened through the group `via`."""
     if arrival.session.group_id is not None:
         return Chat(arrival.account, arrival.session.group_id)
-    return Chat(arrival.account, arrival.source.get("via"), arrival.session.user_id)
+    return Chat(arrival.account, arrival.source.via, arrival.session.user_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Account:
         return member_lookup(self.bot)
 
     async def fetch(self, arrival: Arrival, target: Path, *, max_bytes: int, min_bytes_per_s: int) -> None:
-        file = UploadedFile(**{key: value for key, value in arrival.source.items() if key != "via"})
+        file = UploadedFile.of(arrival.name, arrival.size, arrival.source)
         session, client_dirs = arrival.session, settings().knowledge.client_file_dirs
         await fetch(self.bot, file, session.group_id, session.user_id, target, max_bytes, min_bytes_per_s, client_dirs)
 

@@ -62,7 +62,7 @@ async def _open() -> None:
     except ServiceError as error:
         if error.detail:
             logger.warning(error.detail)
-        logger.error(f"启动失败：{error.user_message}")
+        logger.error(f"启动失败：{error.told()}")
         raise _silent_exit(1) from error
     # Exclude everything that is loaded so far from garbage collection. Otherwise every full collection would walk all
     # of it and stop the event loop for more than 100 ms.

@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable,
 from services.errors import DownloadFailed
 from services.knowledge.download import download, too_large
 from services.knowledge.service import clean_name
+from services.records.stored_values import UploadSource
 
 _PATH_NOT_ALLOWED = (
     "QQ 客户端只给了文件在本机的路径，机器人没有读：请管理员把客户端存文件的目录填进 KNOWLEDGE__CLIENT_FILE_DIRS，"
@@ -43,10 +44,10 @@ class UploadedFile:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> "UploadedFile":
         """Create one from the file object of a notice or from a file segment, of any client."""
-        url = str(data.get("url") or "")
+        url = _whole(data.get("url"))
         return cls(
             name=clean_name(str(data.get("name") or data.get("file_name") or data.get("file") or "")),
-            file_id=str(data.get("id") or data.get("file_id") or data.get("path") or ""),
+            file_id=_whole(data.get("id") or data.get("file_id") or data.get("path")),
             size=_integer(data.get("size") or data.get("file_size")),
             busid=_integer(data.get("busid")),
             url=url if url.startswith(("http://", "https://")) else "",
@@ -58,9 +59,19 @@ class UploadedFile:
         segment = next((segment for segment in message if segment.type == "file"), None)
         return None if segment is None else cls.read(segment.data)
 
-    def source(self) -> dict[str, Any]:
-        """Return the file as JSON for `UploadRecord.source`."""
-        return asdict(self)
+    @classmethod
+    def of(cls, name: str, size: int, source: UploadSource) -> "UploadedFile":
+        """Return the file of an unfinished upload."""
+        return cls(name, source.file_id, size, source.busid, source.url)
+
+    def source(self, via: int | None) -> UploadSource:
+        """Return what is kept of the file in order to fetch it again; `via` as in `qq.chat.Chat`."""
+        return UploadSource(file_id=self.file_id, busid=self.busid, url=self.url, via=via)
+
+
+def _whole(value: object) -> str:
+    """Return a text without half characters, which could not be stored."""
+    return str(value or "").encode("utf-8", "ignore").decode()
 
 
 def _integer(value: object) -> int:
@@ -163,6 +174,8 @@ async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: in
 
     Return False if there is none. Raise `DownloadFailed` if the path may not be read.
     """
+    if not file.file_id:
+        return False
     try:
         data = _fields(await bot.call_api("get_file", file_id=file.file_id, _timeout=120))
     except _API_ERRORS as error:

@@ -75,10 +75,10 @@ async def _take(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file: U
             # When the file is sent again, it must not end up in the knowledge base.
             expected_files.expect(speaker.session, ".csv", partial(_take, speaker, knowledge))
             again = f"改好后 {WAIT_S // 60} 分钟内再发到这里就行，不会入库。"
-            await speaker.reply(f"「{shortened(file.name, 30)}」没有测：{error.user_message}{again}")
+            await speaker.reply(f"「{shortened(file.name, 30)}」没有测：{error.told()}{again}")
         except ServiceError as error:
             logger.warning(f"test set {file.name!r} failed: {error}")
-            await speaker.reply(f"「{shortened(file.name, 30)}」没有测完：{error.user_message}")
+            await speaker.reply(f"「{shortened(file.name, 30)}」没有测完：{error.told()}")
 
 
 async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file: UploadedFile) -> list[Sample]:

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from services.embeddings.conversion import quantized_model
-from services.embeddings.e5 import DIMENSION, E5, open_e5
-from services.embeddings.weights import installed_weights
+from e5_int8 import DIMENSION, convert
+from services.embeddings.e5 import E5, open_e5
 
 _BATCH = 256
 
@@ -59,5 +58,7 @@ class Vectors:
 
     def _e5(self) -> E5:
         if self._model is None:
-            self._model = open_e5(quantized_model(installed_weights(), self._directory), self._threads)
+            models = self._directory / "models"
+            convert(models)
+            self._model = open_e5(models, self._threads)
         return self._model

@@ -34,7 +34,7 @@ from services.tracing.service import TraceService
 log = logging.getLogger(__name__)
 
 _LOOK_BACK = 4
-_NOT_REMEMBERED = "（这一轮对话没能记下来，后面可能接不上。）"
+_NOT_REMEMBERED = f"（这一轮对话没能记下来，后面可能接不上。{HistoryError.code}）"
 
 
 class QuestionAnswering:
@@ -88,7 +88,7 @@ class QuestionAnswering:
                     answer = await self._answered(question, retrieval, turn.history)
                 except SearchIndexError as error:
                     log.exception("searching %s failed", collection.name)
-                    answer = Answer(AnswerKind.FAILED, error.user_message)
+                    answer = Answer(AnswerKind.FAILED, error.told())
                 answer = await _remembered(turn, answer)
                 record_answer(record, question, retrieval, answer)
         return answer
@@ -155,6 +155,7 @@ class QuestionAnswering:
         except ModelError as error:
             return _without_model(question, retrieval, error)
         except RerankError as error:
+            # Its sentence is the warning of the retrieval, which already has the code.
             return Answer(AnswerKind.FAILED, error.user_message)
 
 
@@ -168,7 +169,7 @@ def _quoted(question: Question, retrieval: Retrieval) -> Answer:
 
 def _without_model(question: Question, retrieval: Retrieval, error: ModelError) -> Answer:
     """Return the answer after a model failure: one sentence, and what the files themselves say, if anything."""
-    notice = error.user_message + retrieval.warning
+    notice = error.told() + retrieval.warning
     if not retrieval.references:
         return Answer(AnswerKind.FAILED, notice)
     excerpt = excerpt_answer(question, retrieval)

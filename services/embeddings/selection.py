@@ -11,14 +11,14 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Literal
 
+from e5_int8 import MODEL, convert, is_converted
 from services.child_process import live_with_parent
-from services.embeddings.conversion import is_whole, model_path, quantized_model
+from services.embeddings.e5 import open_e5
 from services.embeddings.local import LocalEmbeddings
 from services.embeddings.models import CosineScale, EmbeddingModel
 from services.embeddings.openai import open_openai
 from services.embeddings.universal import DISTRIBUTION as UNIVERSAL
 from services.embeddings.universal import open_universal
-from services.embeddings.weights import DISTRIBUTION, SUPPORTED_VERSION, installed_weights
 from services.embeddings.worker import Encoder
 from services.errors import EmbeddingError
 
@@ -58,7 +58,7 @@ async def _open_local(data_dir: Path) -> EmbeddingModel:
         return _model(
             encoder,
             open_for_documents,
-            fingerprint=f"e5-small-int8-{DISTRIBUTION}-{SUPPORTED_VERSION}",
+            fingerprint=MODEL,
             description="自带模型 multilingual-e5-small",
             scale=CosineScale.E5,
             degraded="",
@@ -95,19 +95,13 @@ def _model(
 
 
 def _e5(data_dir: Path) -> tuple[Encoder, Callable[[], Encoder]]:
-    from services.embeddings.e5 import open_e5  # noqa: PLC0415  (onnxruntime may be absent or refuse to load)
-
-    path = model_path(data_dir).absolute()
-    if not is_whole(path):
+    directory = (data_dir / "models").absolute()
+    if not is_converted(directory):
         # In a separate process: the conversion takes some 300 MB, which this process would never give back.
         spawn = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, spawn, initializer=live_with_parent) as pool:
-            pool.submit(_convert, data_dir).result()
-    return _proven(open_e5(path, 1)), functools.partial(open_e5, path, _cores())
-
-
-def _convert(data_dir: Path) -> None:
-    quantized_model(installed_weights(), data_dir)
+            pool.submit(convert, directory).result()
+    return _proven(open_e5(directory, 1)), functools.partial(open_e5, directory, _cores())
 
 
 def _universal() -> tuple[Encoder, Callable[[], Encoder]]:

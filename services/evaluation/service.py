@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from services.budgets.charge import Charge, charged
-from services.errors import SearchIndexError
+from services.errors import RerankError, SearchIndexError, code_suffix
 from services.evaluation.models import Evaluation, Sample, SampleOutcome
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 
@@ -21,7 +21,7 @@ _LEAST_PAUSE_S = 0.02
 _PROGRESS_S = 30.0
 # This many failures in a row are not a coincidence: the index or the rerank service is down.
 _MOST_FAILURES = 5
-_NOT_RERANKED = "重排失败了，请稍后再试。"
+_NOT_RERANKED = f"重排失败了，请稍后再试。{code_suffix(RerankError.code)}"
 
 
 class Retrieves(Protocol):
@@ -82,7 +82,7 @@ async def try_question(retriever: Retrieves, collection: str, question: Sample, 
         retrieval = await retriever.retrieve(collection, Question(question.text, quoted))
     except SearchIndexError as error:
         log.warning("a test question failed: %s", error)
-        return SampleOutcome(question, None, error.user_message, time.perf_counter() - begun)
+        return SampleOutcome(question, None, error.told(), time.perf_counter() - begun)
     failure = ""
     if retrieval.status is RetrievalStatus.RERANK_FAILED:
         failure = retrieval.warning or _NOT_RERANKED

@@ -8,16 +8,17 @@ import asyncio
 import errno
 import logging
 import secrets
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from services.access import Access, MemberLookup
-from services.errors import DocumentRejected, DownloadFailed, ServiceError
+from services.errors import DocumentRejected, DownloadFailed, ServiceError, code_suffix
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.service import KnowledgeService
+from services.records.stored_values import UploadSource
 from services.records.tables import UploadRecord
 from services.records.uploads import UploadRecords
 from services.session import KnowledgeScope, Session
@@ -34,14 +35,14 @@ class Arrival:
     """A file that arrived.
 
     `account` is the bot's own account that received it. `size` is in bytes, or 0 if it is unknown. `source` is what
-    the messenger needs to fetch the file again and to report, as JSON; nobody else reads it.
+    the messenger needs to fetch the file again and to report.
     """
 
     account: str
     session: Session
     name: str
     size: int
-    source: Mapping[str, Any]
+    source: UploadSource
 
 
 class Connection(Protocol):
@@ -170,7 +171,7 @@ class Intake:
     async def _settled(self, reception: _Reception, messenger: Messenger) -> IngestResult | None:
         """Return the outcome after as many attempts as it takes, or None if the file has to wait for its account."""
         arrival, number = reception.arrival, secrets.token_hex(3)
-        reason = f"机器人这边出了问题（编号 {number}）。"
+        failure = ServiceError("机器人这边出了问题。")
         failures = 0
         while True:
             connection = messenger.connection(arrival.account)
@@ -183,14 +184,16 @@ class Intake:
                 except Exception as error:  # every failure is reported and retried, so that no file is lost
                     log.exception("failure %s: %r could not be taken in", number, arrival.name)
                     if isinstance(error, ServiceError):
-                        reason = f"{error.user_message}（编号 {number}）"
+                        failure = error
             elif reception.upload is not None:
                 return None
             if failures == len(self._retry_after_s):
-                gave_up = f"试了多次都没成功，请稍后重新发一次；一直这样就把编号 {number} 告诉管理员。"
-                return IngestResult(IngestStatus.REJECTED, arrival.name, reason=gave_up)
+                gave_up = "试了多次都没成功，请稍后重新发一次；一直这样就把编号告诉管理员。"
+                reason = gave_up + code_suffix(failure.code, number)
+                return IngestResult(IngestStatus.REJECTED, arrival.name, reason=reason)
             pause = asyncio.sleep(self._retry_after_s[failures])
             if failures == 0:
+                reason = failure.told(number)
                 if reception.upload is None:
                     reason += "还没能记下来，机器人重启的话要重新发。"
                 told = messenger.tell(arrival, IngestResult(IngestStatus.DEFERRED, arrival.name, reason=reason))
@@ -222,14 +225,14 @@ class Intake:
         try:
             return await self._fetched_and_ingested(connection, arrival, upload, path)
         except DocumentRejected as error:
-            return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.user_message)
+            return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.told())
         except DownloadFailed as error:
             if messenger.connection(arrival.account) != connection:
                 raise _ConnectionEnded from error
             if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.ENOSPC:
                 raise
             log.warning("upload %s failed: %s", upload.id, error)
-            return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.user_message)
+            return IngestResult(IngestStatus.REJECTED, upload.name, reason=error.told())
         finally:
             path.unlink(missing_ok=True)
 
@@ -303,4 +306,6 @@ class Intake:
 
 def _arrival(upload: UploadRecord) -> Arrival:
     session = Session(upload.group_id, upload.user_id)
-    return Arrival(upload.self_id, session, upload.name, upload.size, upload.source)
+    # If the source is damaged, the name and size may still find the file.
+    source = upload.source or UploadSource(file_id="", busid=0, url="", via=None)
+    return Arrival(upload.self_id, session, upload.name, upload.size, source)

@@ -111,7 +111,7 @@ def _serve(request: Request, results: TextIO) -> list[object]:
             return ["rejected", damage.user_message, damage.detail]
     # Outside the handlers, because only there the traceback no longer holds the memory.
     exhausted = rejected(Rejection.OUT_OF_MEMORY)
-    return ["rejected", exhausted.user_message, exhausted.detail]
+    return ["failed", exhausted.user_message, exhausted.detail]
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from services.errors import DocumentRejected
+from services.errors import DocumentRejected, ParsingFailed
 from services.knowledge.inspection import check_type
 from services.knowledge.models import Chunk, Passages, Section
 from services.knowledge.parse_process import Request
@@ -120,6 +120,8 @@ async def _run(request: Request, limits: ParseLimits, receive: Callable[..., Non
         raise _death(process.returncode, log.result(), limits)
     if outcome[0] == "rejected":
         raise DocumentRejected(outcome[1], outcome[2])
+    if outcome[0] == "failed":
+        raise ParsingFailed(outcome[1], outcome[2])
     return outcome[1:]
 
 
@@ -136,7 +138,7 @@ async def _read(
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:
             values = json.loads(line)
-            if values[0] in ("end", "rejected"):
+            if values[0] in ("end", "rejected", "failed"):
                 outcome = values
             else:
                 receive(*values)

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from services.errors import DocumentRejected
+from services.errors import DocumentRejected, ParsingFailed
 
 
 class Rejection(StrEnum):
@@ -45,7 +45,11 @@ MESSAGES: dict[Rejection, str] = {
     Rejection.CRASHED: "读这个文件时程序中断了，请重新导出一份，或换成其他格式再发。",
 }
 
+# The file may be in order: the log tells why reading it did not end.
+_FAILURES = (Rejection.TIMEOUT, Rejection.OUT_OF_MEMORY, Rejection.CRASHED)
+
 
 def rejected(reason: Rejection, detail: str = "", **values: object) -> DocumentRejected:
     """Return the exception for a reason; `values` fill the placeholders of its sentence, `detail` is for the log."""
-    return DocumentRejected(MESSAGES[reason].format(**values), f"{reason}: {detail}" if detail else reason)
+    kind = ParsingFailed if reason in _FAILURES else DocumentRejected
+    return kind(MESSAGES[reason].format(**values), f"{reason}: {detail}" if detail else reason)

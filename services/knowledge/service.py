@@ -220,7 +220,7 @@ class KnowledgeService:
                 result = await self.ingest(IncomingFile(collection, copy, path.name, group_id, user_id, now()))
             except ServiceError as error:
                 log.warning("%s was not taken in: %s", path, error)
-                result = IngestResult(IngestStatus.REJECTED, clean_name(path.name), reason=error.user_message)
+                result = IngestResult(IngestStatus.REJECTED, clean_name(path.name), reason=error.told())
             yield result
 
     async def outcome(self, document_id: int) -> IngestResult | None:
@@ -492,7 +492,7 @@ class KnowledgeService:
             except (ServiceError, OSError) as error:
                 log.exception("building document %s is put off for %s s", document.id, wait_s)
                 build = self._builds[document.id]
-                build.reason = error.user_message if isinstance(error, ServiceError) else _OUT_OF_RESOURCES
+                build.reason = (error if isinstance(error, ServiceError) else StorageError(_OUT_OF_RESOURCES)).told()
                 build.trouble.set()
             await asyncio.sleep(wait_s)
         raise AssertionError("the waiting times never end")
@@ -540,7 +540,7 @@ class KnowledgeService:
             self._beyond_repair.add(document.id)
             await self._records.set_target(document.id, "")
         await self.purge()
-        return _result(IngestStatus.REJECTED, document, error.user_message)
+        return _result(IngestStatus.REJECTED, document, error.told())
 
     async def _ended(self, task: asyncio.Task[IngestResult], document: DocumentRecord) -> IngestResult:
         """Return the result of a build that ended.

@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, SystemMessage, messages_from_dict
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from services.errors import HistoryError
 from services.prompts import new_fence
 from services.records.conversations import ConversationRecords
+from services.records.stored_values import StoredMessage
 
 # How much of the history a prompt may contain, in characters; about 8,000 tokens of Chinese. Nothing is deleted to meet
 # it.
 _PROMPT_BUDGET = 8_000
+_MESSAGES = {"human": HumanMessage, "ai": AIMessage, "system": SystemMessage}
 _MARK = re.compile(r"[〔【\[]\d{1,2}[〕】\]]")
 
 
@@ -37,8 +38,7 @@ class TurnHistory(BaseChatMessageHistory):
         """
         if self._shown is None:
             records = await self._records.history(self._session_id)
-            messages = messages_from_dict([record.message for record in records])
-            self._shown = within_budget([_without_marks(message) for message in messages])
+            self._shown = within_budget([_shown(record.message) for record in records])
         return list(self._shown)
 
     async def last_questions(self, count: int) -> list[str]:
@@ -89,9 +89,13 @@ def within_budget(messages: Sequence[BaseMessage], budget: int = _PROMPT_BUDGET)
     return [*kept, *spoken[start:]]
 
 
-def _without_marks(message: BaseMessage) -> BaseMessage:
+def _shown(message: StoredMessage) -> BaseMessage:
+    return _MESSAGES[message.type](_without_marks(message))
+
+
+def _without_marks(message: StoredMessage) -> str:
     # Every question numbers its references from 1: a number of an earlier answer would now name another passage.
-    return message.model_copy(update={"content": _MARK.sub("", message.text)}) if message.type == "ai" else message
+    return _MARK.sub("", message.text) if message.type == "ai" else message.text
 
 
 def fenced(texts: Sequence[str]) -> str:
@@ -103,8 +107,7 @@ def fenced(texts: Sequence[str]) -> str:
     return "\n".join((fence, *("\n　".join(text.splitlines()) for text in texts), fence))
 
 
-def as_text(messages: Sequence[dict[str, Any]]) -> list[str]:
+def as_text(messages: Sequence[StoredMessage]) -> list[str]:
     """Return one text for each message, with its speaker, for a summary."""
     roles = {"human": "用户", "ai": "助手", "system": "此前摘要"}
-    spoken = [_without_marks(message) for message in messages_from_dict(list(messages))]
-    return [f"{roles.get(item.type, item.type)}：{item.text}" for item in spoken]
+    return [f"{roles[message.type]}：{_without_marks(message)}" for message in messages]

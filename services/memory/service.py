@@ -4,7 +4,6 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from langchain_core.messages import SystemMessage, message_to_dict
 from langchain_core.prompts import ChatPromptTemplate
 
 from services.budgets.charge import Charge, charged
@@ -13,8 +12,9 @@ from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
 from services.memory.history import as_text, fenced
 from services.memory.order import SessionOrder
-from services.records.conversations import ConversationRecords, Source
-from services.records.tables import HistoryRecord, TurnState
+from services.records.conversations import ConversationRecords, HistoryEntry, Source
+from services.records.stored_values import StoredMessage
+from services.records.tables import TurnState
 from services.session import chat_of
 from services.settings import MemorySettings
 from services.text.links import known_addresses, without_unknown_links
@@ -119,9 +119,7 @@ class MemoryService:
     async def summary(self, session_id: str) -> str:
         """Return the summaries in the working history as text, empty if there are none."""
         records = await self._records.history(session_id)
-        return "\n".join(
-            str(record.message["data"]["content"]) for record in records if record.message["type"] == "system"
-        )
+        return "\n".join(record.message.text for record in records if record.message.type == "system")
 
     async def clear(self, session_id: str) -> int:
         """Forget the conversation so far, and return the number of messages removed from the working history."""
@@ -176,7 +174,7 @@ class MemoryService:
         every = self._settings.summary_every_messages
         return bool(every) and since >= every and count > self._settings.summary_chunk_size
 
-    async def _replace(self, session_id: str, records: list[HistoryRecord], model: ChatModel) -> bool:
+    async def _replace(self, session_id: str, records: list[HistoryEntry], model: ChatModel) -> bool:
         """Replace messages by their summary.
 
         Nothing is locked meanwhile, and nothing happens if the messages changed.
@@ -184,8 +182,8 @@ class MemoryService:
         lines = as_text([record.message for record in records])
         with charged(Charge(chat_of(session_id))):
             reply = await model.reply(await self._prompt.ainvoke({"history_text": fenced(lines)}))
-        message = SystemMessage(await asyncio.to_thread(_checked_summary, lines, reply.text))
-        return await self._records.replace(session_id, records, message_to_dict(message))
+        text = await asyncio.to_thread(_checked_summary, lines, reply.text)
+        return await self._records.replace(session_id, records, StoredMessage(type="system", text=text))
 
 
 def _checked_summary(lines: list[str], written: str) -> str:

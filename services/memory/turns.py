@@ -17,12 +17,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from langchain_core.messages import AIMessage, HumanMessage, message_to_dict
-
 from services.errors import HistoryError, RecordsError
 from services.memory.history import TurnHistory
 from services.memory.order import SessionOrder
 from services.records.conversations import ConversationRecords, Source
+from services.records.stored_values import StoredMessage
 from services.records.tables import TurnRecord
 
 log = logging.getLogger(__name__)
@@ -71,7 +70,7 @@ class Turn:
         Raise `HistoryError` on a second call or for a turn that is not in the log, and `RecordsError` if the database
         fails.
         """
-        exchange = [message_to_dict(message) for message in (HumanMessage(self.question), AIMessage(answer))]
+        exchange = [StoredMessage(type="human", text=self.question), StoredMessage(type="ai", text=answer)]
         await self._records.complete(self._id_if_open(), answer, exchange, sources)
         self.is_open = False
 

@@ -1,13 +1,14 @@
 """The log of turns, the working history, and the state of each session."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
+from services.records.stored_values import Source, StoredMessage, StoredSources
 from services.records.tables import ConversationRecord, HistoryRecord, TurnRecord, TurnState, now
 from services.records.traces import erase_session
 
@@ -22,18 +23,12 @@ class ConversationTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """The target of a number 〔n〕 in an answer: chunks `first_ordinal` to `last_ordinal` of a build of a document.
+class HistoryEntry:
+    """A message of the working history in its place. Its id is never reused."""
 
-    `place` is what the list of sources shows. The text is not kept: it belongs to the document and is deleted with it.
-    """
-
-    number: int
-    place: str
-    document_number: int = 0
-    build_id: str = ""
-    first_ordinal: int = 0
-    last_ordinal: int = 0
+    id: int
+    position: int
+    message: StoredMessage
 
 
 class ConversationRecords:
@@ -60,7 +55,7 @@ class ConversationRecords:
             return added.scalar_one()
 
     async def complete(
-        self, turn_id: int, answer: str, messages: Sequence[Mapping[str, Any]], sources: Sequence[Source] = ()
+        self, turn_id: int, answer: str, messages: Sequence[StoredMessage], sources: Sequence[Source] = ()
     ) -> None:
         """Write down the answer and append the turn's messages to the working history, in one transaction.
 
@@ -82,7 +77,7 @@ class ConversationRecords:
                     insert(HistoryRecord).values(
                         session_id=session_id,
                         position=func.coalesce(last.scalar_subquery(), -1) + 1,
-                        message=dict(message),
+                        message=message,
                     )
                 )
 
@@ -171,29 +166,19 @@ class ConversationRecords:
             )
             return len(ended.all())
 
-    async def history(self, session_id: str) -> list[HistoryRecord]:
-        """Return the working history, oldest first."""
+    async def history(self, session_id: str) -> list[HistoryEntry]:
+        """Return the working history, oldest first, without messages that are damaged."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(HistoryRecord).where(HistoryRecord.session_id == session_id).order_by(HistoryRecord.position)
             )
-            return list(found)
+            return [HistoryEntry(row.id, row.position, row.message) for row in found if row.message is not None]
 
     async def standing(self, session_id: str) -> tuple[int, int]:
         """Return the number of messages in the working history, and of those added after the last summary."""
-        mine = HistoryRecord.session_id == session_id
-        last_summary = (
-            select(func.coalesce(func.max(HistoryRecord.id), 0))
-            .where(mine, HistoryRecord.message["type"].as_string() == "system")
-            .scalar_subquery()
-        )
-        async with self._database.reading() as session:
-            row = (
-                await session.execute(
-                    select(func.count(), func.count().filter(HistoryRecord.id > last_summary)).where(mine)
-                )
-            ).one()
-            return row[0], row[1]
+        entries = await self.history(session_id)
+        last_summary = max((entry.id for entry in entries if entry.message.type == "system"), default=0)
+        return len(entries), sum(entry.id > last_summary for entry in entries)
 
     async def longer_than(self, messages: int) -> list[str]:
         """Return the sessions whose working history has more than `messages` messages."""
@@ -203,7 +188,7 @@ class ConversationRecords:
             )
             return list(found)
 
-    async def replace(self, session_id: str, replaced: Sequence[HistoryRecord], summary: Mapping[str, Any]) -> bool:
+    async def replace(self, session_id: str, replaced: Sequence[HistoryEntry], summary: StoredMessage) -> bool:
         """Put one summary in the place of `replaced`.
 
         Return False, and change nothing, if any of the replaced messages no longer exists.
@@ -216,7 +201,7 @@ class ConversationRecords:
             if present != len(ids):
                 return False
             await session.execute(delete(HistoryRecord).where(HistoryRecord.id.in_(ids)))
-            session.add(HistoryRecord(session_id=session_id, position=replaced[0].position, message=dict(summary)))
+            session.add(HistoryRecord(session_id=session_id, position=replaced[0].position, message=summary))
             return True
 
     async def forget(self, session_id: str) -> int:
@@ -261,7 +246,7 @@ class ConversationRecords:
                 .order_by(TurnRecord.id.desc())
                 .limit(1)
             )
-            return [Source(**item) for item in found or []]
+            return list(found.sources) if found is not None else []
 
     async def totals(self, session_id: str) -> ConversationTotals:
         """Return the counts, leaving out what is forgotten."""
@@ -289,8 +274,8 @@ class ConversationRecords:
             (await _conversation(session, session_id)).knowledge_group_id = group_id
 
 
-def _stored(sources: Sequence[Source]) -> list[dict[str, Any]] | None:
-    return [asdict(source) for source in sources] or None
+def _stored(sources: Sequence[Source]) -> StoredSources | None:
+    return StoredSources(sources=tuple(sources)) if sources else None
 
 
 def _forgotten(session_id: str) -> Any:

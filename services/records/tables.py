@@ -2,11 +2,12 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, ForeignKey, Index, String, Text, TypeDecorator
+from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, String, Text, TypeDecorator
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from services.records.stored_values import JSONColumn, StoredMessage, StoredSources, UploadSource
 
 
 class UTCDateTime(TypeDecorator[datetime]):
@@ -32,7 +33,7 @@ def now() -> datetime:
 class Base(DeclarativeBase):
     """The base class of all tables."""
 
-    type_annotation_map = {datetime: UTCDateTime, dict[str, Any]: JSON, list[dict[str, Any]]: JSON}  # noqa: RUF012
+    type_annotation_map = {datetime: UTCDateTime}  # noqa: RUF012
 
 
 class DocumentState(StrEnum):
@@ -101,8 +102,8 @@ class RetiredRecord(Base):
 class UploadRecord(Base):
     """A file that arrived and whose outcome has not been reported; the row is deleted when it has been.
 
-    `source` is what is needed to fetch it again (the notice's file object). `document_id` is set once its content is
-    stored here.
+    `source` is what is needed to fetch it again; None if the stored value is damaged. `document_id` is set once its
+    content is stored here.
     """
 
     __tablename__ = "uploads"
@@ -113,7 +114,7 @@ class UploadRecord(Base):
     user_id: Mapped[int] = mapped_column(BigInteger)
     name: Mapped[str] = mapped_column(Text)
     size: Mapped[int] = mapped_column(BigInteger)
-    source: Mapped[dict[str, Any]]
+    source: Mapped[UploadSource | None] = mapped_column(JSONColumn(UploadSource), nullable=False)
     document_id: Mapped[int | None]
     received_at: Mapped[datetime]
 
@@ -155,7 +156,7 @@ class TurnRecord(Base):
     state: Mapped[TurnState] = mapped_column(String(16))
     asked_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
-    sources: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
+    sources: Mapped[StoredSources | None] = mapped_column(JSONColumn(StoredSources))
     workflow: Mapped[str | None] = mapped_column(String(32))
     checkpoint_id: Mapped[str | None] = mapped_column(String(64))
 
@@ -186,7 +187,8 @@ class ModelCallRecord(Base):
 class HistoryRecord(Base):
     """The working history: the messages that the model is shown, oldest first by `position`.
 
-    An id is never reused, so the ids above that of a summary belong to messages added after it was written.
+    `message` is None if the stored value is damaged. Ids are never reused, so those above the id of a summary belong to
+    messages added after it was written.
     """
 
     __tablename__ = "history"
@@ -199,7 +201,7 @@ class HistoryRecord(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     session_id: Mapped[str] = mapped_column(String(64))
     position: Mapped[int]
-    message: Mapped[dict[str, Any]]
+    message: Mapped[StoredMessage | None] = mapped_column(JSONColumn(StoredMessage), nullable=False)
 
 
 class GroupRecord(Base):

@@ -1,11 +1,9 @@
 """Files that arrived and whose outcome has not been reported: the work list of a restart."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from sqlalchemy import delete, select
 
 from services.database import Database
+from services.records.stored_values import UploadSource
 from services.records.tables import UploadRecord, now
 
 
@@ -16,9 +14,9 @@ class UploadRecords:
         self._database = database
 
     async def add(
-        self, self_id: str, group_id: int | None, user_id: int, name: str, size: int, source: Mapping[str, Any]
+        self, self_id: str, group_id: int | None, user_id: int, name: str, size: int, source: UploadSource
     ) -> UploadRecord:
-        """Write down that a file arrived. `source` is what is needed to fetch it again, as JSON."""
+        """Write down that a file arrived. `source` is what is needed to fetch it again."""
         async with self._database.writing() as session:
             upload = UploadRecord(
                 self_id=self_id,
@@ -26,7 +24,7 @@ class UploadRecords:
                 user_id=user_id,
                 name=name,
                 size=size,
-                source=dict(source),
+                source=source,
                 document_id=None,
                 received_at=now(),
             )

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.embeddings.models import EmbeddingModel
-from services.errors import EmbeddingError, RerankError, SearchIndexError, ServiceError
+from services.errors import EmbeddingError, RerankError, SearchIndexError, ServiceError, code_suffix
 from services.index.models import IndexGap, SearchIndex, SearchRequest, SearchResult
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedback, GateFeedbackRecords
@@ -181,7 +181,7 @@ class Retriever:
                 # Texts and words are stored separately from the vectors, so possibly only the vectors are broken.
                 log.warning("searching %s by words alone: %s", collection, error)
                 result = await self._index.search(replace(request, vector=None))
-                vector, warning = None, f"{_NO_VECTORS}{_BY_WORDS}"
+                vector, warning = None, f"{_NO_VECTORS}{code_suffix(error.code)}{_BY_WORDS}"
         # The specification's source_scope_valid: a candidate that does not belong to a visible build of this collection
         # is ignored, whatever the index says about it.
         documents = await self._records.visible(collection, {hit.chunk.build_id for hit in result.hits})
@@ -235,7 +235,7 @@ class Retriever:
                 scores = await self._reranker.scores(_evidence(query, words, fused, recall), best)
         except RerankError as error:
             log.warning("reranking failed: %s", error)
-            warning = f"{recall.warning}{error.user_message}"
+            warning = f"{recall.warning}{error.told()}"
             return replace(found, status=RetrievalStatus.RERANK_FAILED, warning=warning)
         scored = [replace(item, rerank_score=score) for item, score in zip(best, scores, strict=True)]
         rules = GateRules(
@@ -284,7 +284,7 @@ class Retriever:
                 return await self._embedding.embeddings.aembed_query(text), ""
         except EmbeddingError as error:
             log.warning("searching by words alone: %s", error)
-            return None, f"{error.user_message}{_BY_WORDS}"
+            return None, f"{error.told()}{_BY_WORDS}"
 
 
 def _evidence(query: Query, words: QuestionWords, fused: Sequence[Candidate], recall: _Recall) -> Evidence:

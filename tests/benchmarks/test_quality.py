@@ -19,7 +19,7 @@ from benchmarks.quality.datasets import (
 from benchmarks.quality.report import Figure, Report, regressions, write_baseline
 from benchmarks.quality.scores import best_f1, decided, f1_at
 from benchmarks.quality.vectors import Vectors
-from services.embeddings.weights import WeightsError, installed_weights
+from e5_int8.weights import WeightsError, installed_weights
 
 
 def _has_model() -> bool:

@@ -1,6 +1,7 @@
 """Tests of delivery: receipts and answers arrive in order, and what happens to them when something goes wrong."""
 
 import asyncio
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -106,8 +107,8 @@ async def test_what_fails_while_a_file_is_received_is_told_and_tried_again(
     _change(bot, "CREATE TRIGGER full BEFORE INSERT ON uploads BEGIN SELECT RAISE(ABORT, 'disk full'); END")
     await client.upload_group_file(GROUP, MEMBER, "甲.md", _numbered(1))
     told = await _outcome(client, "甲.md")
-    assert told.startswith("「甲.md」还没入库：机器人这边出了问题（编号 ")
-    assert told.endswith("）。还没能记下来，机器人重启的话要重新发。我会自动再试。")
+    assert told.startswith("「甲.md」还没入库：机器人这边出了问题。（QZ-X01，编号 ")
+    assert told.endswith("）还没能记下来，机器人重启的话要重新发。我会自动再试。")
     _change(bot, "DROP TRIGGER full")
     assert (await _outcome(client, "甲.md")).startswith("「甲.md」已入库，")
 
@@ -122,6 +123,23 @@ async def test_what_fails_while_a_file_is_received_is_told_and_tried_again(
     assert (await _outcome(client, "乙.md")).startswith("「乙.md」已入库，")
     await client.quiet(1)
     assert _uploads(bot) == 0
+
+
+async def test_a_failure_is_told_with_its_code_which_the_log_has_too(
+    bot_factory: BotFactory, client_factory: ClientFactory
+) -> None:
+    bot = await bot_factory(**NO_MODEL)
+    client = await client_factory(bot)
+    await _say(client, MEMBER, "/memory clear")
+    _change(bot, "CREATE TRIGGER broken BEFORE INSERT ON conversations BEGIN SELECT RAISE(ABORT, 'no'); END")
+    told = await _say(client, MEMBER, "确认")
+    unforeseen = re.fullmatch("出错了，这条没处理成，.*。（QZ-X01，编号 ([0-9a-f]{6})）", told)
+    assert unforeseen, told
+    assert f"failure {unforeseen[1]} (QZ-X01)" in bot.output()
+    _change(bot, "ALTER TABLE conversations RENAME TO elsewhere")
+    told = await _say(client, MEMBER, "/memory status")
+    assert told.endswith("请联系管理员，稍后再试。（QZ-D01）"), told
+    assert "told the user: QZ-D01 " in bot.output()
 
 
 async def test_malformed_answers_of_the_client_lose_no_file(
@@ -141,7 +159,7 @@ async def test_malformed_answers_of_the_client_lose_no_file(
         name = f"怪{number}.md"
         await client.upload_group_file(GROUP, MEMBER, name, _numbered(number))
         told = await _outcome(client, name)
-        assert told == f"「{name}」没有入库：没能从 QQ 拿到这个文件，请重新发一次。"
+        assert told == f"「{name}」没有入库：没能从 QQ 拿到这个文件，请重新发一次。（QZ-F03）"
     client.faults.restore()
 
     notice = {"post_type": "notice", "notice_type": "group_upload", "group_id": GROUP, "user_id": MEMBER}
@@ -227,4 +245,4 @@ async def test_sentences_for_the_operator_arrive_as_written(
     bot = await bot_factory()
     client = await client_factory(bot)
     model_server.switch(Mode.UNAUTHORIZED)
-    assert await _say(client, MEMBER, "在吗") == "模型的密钥无效，请管理员检查 LLM__API_KEY。"
+    assert await _say(client, MEMBER, "在吗") == "模型的密钥无效，请管理员检查 LLM__API_KEY。（QZ-M03）"

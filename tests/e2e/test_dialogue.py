@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from services.errors import ModelError, ModelTimeout, ModelUnavailable
 from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.e2e.model_server import Mode, ModelServer
 from tests.e2e.observed_client import DIALECTS, LLONEBOT, NAPCAT, Dialect, Sent
@@ -290,19 +291,20 @@ async def test_model_down_slow_and_odd(
     await client.upload_group_file(GROUP, ASKER, "报销.md", RULES.encode())
     await client.wait_sent("已入库", timeout=20)
     sentences = {
-        Mode.DOWN: "连不上",
-        Mode.HANG: "超时",
-        Mode.MALFORMED: "读不懂",
-        Mode.EMPTY: "没有给出内容",
-        Mode.NO_FINISH_REASON: "断了",
-        Mode.UNAUTHORIZED: "密钥无效",
-        Mode.RATE_LIMITED: "太忙",
+        Mode.DOWN: ("连不上", ModelUnavailable),
+        Mode.HANG: ("超时", ModelTimeout),
+        Mode.MALFORMED: ("读不懂", ModelError),
+        Mode.EMPTY: ("没有给出内容", ModelError),
+        Mode.NO_FINISH_REASON: ("断了", ModelError),
+        Mode.UNAUTHORIZED: ("密钥无效", ModelUnavailable),
+        Mode.RATE_LIMITED: ("太忙", ModelUnavailable),
     }
-    for mode, sentence in sentences.items():
+    for mode, (sentence, failure) in sentences.items():
         model_server.switch(mode)
         await client.group_message(GROUP, ASKER, f"出差住宿每天能报多少钱？{mode}", at_bot=True)
         reply = await client.wait_sent(sentence)
         assert "350" in reply.text, "the files still answer"
+        assert f"（{failure.code}）" in reply.text
         assert "Error" not in reply.text
     model_server.switch(Mode.OK)
     await client.group_message(GROUP, ASKER, "现在呢", at_bot=True)

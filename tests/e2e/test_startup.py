@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import socket
@@ -49,6 +50,7 @@ def _refusal(bot: BotProcess, code: int) -> str:
     assert output.count(REFUSAL) == 1, output
     sentence = output.partition(REFUSAL)[2].strip()
     assert output.count("Traceback") == 0, output
+    assert re.search("（QZ-[A-Z][0-9]{2}）", sentence), sentence
     return sentence
 
 

@@ -31,7 +31,13 @@ GO_CQHTTP_SEGMENT = {"name": "制度.pdf", "path": "/id", "size": "123", "busid"
 )
 def test_dialects(data: dict[str, object], expected: UploadedFile) -> None:
     assert UploadedFile.read(data) == expected
-    assert UploadedFile(**expected.source()) == expected
+    assert UploadedFile.of(expected.name, expected.size, expected.source(777)) == expected
+
+
+def test_half_characters_lose_no_file() -> None:
+    file = UploadedFile.read({"name": "a\ud800.md", "id": "x\udc00y", "url": "http://h/\ud800", "size": 5})
+    assert (file.name, file.file_id, file.url) == ("a.md", "xy", "http://h/")
+    assert file.source(None).model_dump_json()
 
 
 class PathClient:

@@ -89,8 +89,8 @@ def _result(status: IngestStatus, name: str, reason: str = "") -> IngestResult:
 
 
 def test_a_file_that_is_not_kept_yet_is_not_said_to_be() -> None:
-    text = ingest_text(IngestResult(IngestStatus.DEFERRED, "甲.pdf", reason="机器人这边出了问题（编号 a1）。"))
-    assert text == "「甲.pdf」还没入库：机器人这边出了问题（编号 a1）。我会自动再试。"
+    text = ingest_text(IngestResult(IngestStatus.DEFERRED, "甲.pdf", reason="机器人这边出了问题。（QZ-X01，编号 a1）"))
+    assert text == "「甲.pdf」还没入库：机器人这边出了问题。（QZ-X01，编号 a1）我会自动再试。"
 
 
 def test_one_outcome_reads_as_ever() -> None:

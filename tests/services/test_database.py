@@ -16,8 +16,10 @@ from sqlalchemy.exc import IntegrityError
 
 from services.database import Database, open_database, sqlite_url
 from services.errors import DataDirectoryError
+from services.records.stored_values import StoredMessage, UploadSource
 from services.records.tables import Base, CollectionRecord, DocumentRecord, HistoryRecord, UploadRecord, now
 
+SOURCE = UploadSource(file_id="/id", busid=102, url="", via=None)
 MIGRATIONS = Path(__file__).parents[2] / "services" / "migrations"
 
 
@@ -174,7 +176,7 @@ async def test_ids_of_a_history_never_come_back(database: Database) -> None:
 
     async def add() -> int:
         async with database.writing() as session:
-            record = HistoryRecord(session_id="group_1", position=0, message={})
+            record = HistoryRecord(session_id="group_1", position=0, message=StoredMessage(type="human", text=""))
             session.add(record)
             await session.flush()
             return record.id
@@ -188,12 +190,12 @@ async def test_ids_of_a_history_never_come_back(database: Database) -> None:
 async def test_times_come_back_as_they_were_with_their_zone(database: Database) -> None:
     moment = now()
     async with database.writing() as session:
-        session.add(UploadRecord(self_id="1", user_id=1, name="x", size=1, source={"a": [1]}, received_at=moment))
+        session.add(UploadRecord(self_id="1", user_id=1, name="x", size=1, source=SOURCE, received_at=moment))
     async with database.reading() as session:
         (row,) = (await session.scalars(select(UploadRecord))).all()
         assert row.received_at == moment
         assert row.received_at.utcoffset() is not None
-        assert row.source == {"a": [1]}
+        assert row.source == SOURCE
 
 
 async def test_synchronous_full_and_write_ahead_log(database: Database) -> None:

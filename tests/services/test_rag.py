@@ -19,6 +19,7 @@ from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft, RagChain, format_references, format_summary
 from services.records.conversations import ConversationRecords
+from services.records.stored_values import StoredMessage
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
 from services.settings import RetrievalSettings
@@ -59,7 +60,7 @@ class World:
 
     async def stored(self) -> list[str]:
         """Return the working history."""
-        return [record.message["data"]["content"] for record in await self.conversations.history(SESSION)]
+        return [record.message.text for record in await self.conversations.history(SESSION)]
 
 
 @pytest.fixture
@@ -162,7 +163,7 @@ async def test_a_summary_is_data_within_the_fence(world: World, question: str, g
     await world.conversations.replace(
         SESSION,
         await world.conversations.history(SESSION),
-        {"type": "system", "data": {"content": ORDERS, "type": "system"}},
+        StoredMessage(type="system", text=ORDERS),
     )
     answer = await world.ask(question, general_knowledge=general)
     system, asked = world.model.prompts[1]
@@ -284,7 +285,7 @@ async def test_a_draft_knows_its_instructions_and_no_data(world: World, question
     await world.conversations.replace(
         SESSION,
         await world.conversations.history(SESSION),
-        {"type": "system", "data": {"content": ORDERS, "type": "system"}},
+        StoredMessage(type="system", text=ORDERS),
     )
     answer = await world.ask(question)
     assert answer.instructions.startswith(load_prompts().persona)

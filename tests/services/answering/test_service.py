@@ -69,7 +69,7 @@ class World:
 
     async def stored(self) -> list[str]:
         """Return the working history."""
-        return [record.message["data"]["content"] for record in await self.conversations.history(SESSION)]
+        return [record.message.text for record in await self.conversations.history(SESSION)]
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ async def test_an_answer_is_sent_even_if_the_database_cannot_store_it(
     answer = await world.answering(with_model=with_model).ask(SESSION, 2, GROUP, QUESTION)
     assert answer.kind is (AnswerKind.WRITTEN if with_model else AnswerKind.EXCERPT)
     assert "三百五十元" in answer.text
-    assert answer.notice == "（这一轮对话没能记下来，后面可能接不上。）"
+    assert answer.notice == "（这一轮对话没能记下来，后面可能接不上。QZ-D03）"
     assert await world.stored() == []
 
 
@@ -131,7 +131,7 @@ async def test_a_failing_model_gives_a_sentence_and_the_passage(world: World) ->
     answering = world.answering()
     answer = await answering.ask(SESSION, 2, GROUP, QUESTION)
     assert answer.kind is AnswerKind.FAILED
-    assert answer.notice == "模型的回答读不懂，请稍后再问。"
+    assert answer.notice == "模型的回答读不懂，请稍后再问。（QZ-M01）"
     assert f"「{PASSAGE}」〔1〕" in answer.text
     assert [(source.number, source.place) for source in answer.sources] == [(1, PLACE)]
     assert "secret detail" not in answer.text + answer.notice
@@ -147,7 +147,7 @@ async def test_a_failing_model_without_a_passage_gives_the_sentence(world: World
     answer = await world.answering().ask(SESSION, 2, GROUP, UNRELATED)
     assert (answer.kind, answer.text, answer.sources) == (
         AnswerKind.FAILED,
-        "模型没有给出内容，请稍后再试。",
+        "模型没有给出内容，请稍后再试。（QZ-M01）",
         (),
     )
     assert await world.stored() == []
@@ -170,14 +170,14 @@ async def test_what_the_review_refuses_is_not_remembered(world: World) -> None:
 async def test_a_failing_index_gives_a_sentence(world: World, with_model: bool) -> None:
     world.library.index.fail = True
     answer = await world.answering(with_model=with_model).ask(SESSION, 2, GROUP, QUESTION)
-    assert (answer.kind, answer.text) == (AnswerKind.FAILED, "资料索引出错了，请稍后再试。")
+    assert (answer.kind, answer.text) == (AnswerKind.FAILED, "资料索引出错了，请稍后再试。（QZ-R03）")
     assert await world.stored() == []
     assert (await world.conversations.recent(SESSION, 5))[0].state == "failed"
 
 
 async def test_a_failing_reranker_is_told_and_nothing_is_claimed(world: World) -> None:
     world.reranker.fail = True
-    warning = "重排服务暂时连不上，请稍后再试。"
+    warning = "重排服务暂时连不上，请稍后再试。（QZ-R02）"
     quoted = await world.answering(with_model=False).ask(SESSION, 2, GROUP, QUESTION)
     assert (quoted.kind, quoted.text) == (AnswerKind.FAILED, warning)
     world.model.script = [NOTHING_MARK, "不客气！", RuntimeError("down")]
@@ -188,7 +188,7 @@ async def test_a_failing_reranker_is_told_and_nothing_is_claimed(world: World) -
     thanked = await answering.ask(SESSION, 2, GROUP, Question("谢谢"))
     assert (thanked.kind, thanked.text, thanked.notice) == (AnswerKind.WRITTEN, "不客气！", warning)
     both = await answering.ask(SESSION, 2, GROUP, QUESTION)
-    assert (both.kind, both.text) == (AnswerKind.FAILED, f"模型的回答读不懂，请稍后再问。{warning}")
+    assert (both.kind, both.text) == (AnswerKind.FAILED, f"模型的回答读不懂，请稍后再问。（QZ-M01）{warning}")
     assert all("三百五十" not in message.text for prompt in world.model.prompts for message in prompt)
 
 
@@ -234,9 +234,9 @@ async def test_what_was_not_whole_is_said(world: World) -> None:
     world.library.embeddings.fail = True
     answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
     assert answer.kind is AnswerKind.WRITTEN
-    assert answer.notice == "向量服务暂时连不上。这次只按字词查找。（回答太长，被模型截断了，可以接着问。）"
+    assert answer.notice == "向量服务暂时连不上。（QZ-R01）这次只按字词查找。（回答太长，被模型截断了，可以接着问。）"
     quoted = await world.answering(with_model=False).ask(SESSION, 2, GROUP, QUESTION)
-    assert quoted.notice == "向量服务暂时连不上。这次只按字词查找。"
+    assert quoted.notice == "向量服务暂时连不上。（QZ-R01）这次只按字词查找。"
 
 
 async def test_a_turn_that_cannot_be_stored_is_answered_and_said(world: World) -> None:
@@ -244,7 +244,7 @@ async def test_a_turn_that_cannot_be_stored_is_answered_and_said(world: World) -
         await session.execute(text("CREATE TRIGGER broken BEFORE INSERT ON history BEGIN DELETE FROM gone; END"))
     answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
     assert (answer.kind, answer.text) == (AnswerKind.WRITTEN, "三百五十元〔1〕。")
-    assert answer.notice == "（这一轮对话没能记下来，后面可能接不上。）"
+    assert answer.notice == "（这一轮对话没能记下来，后面可能接不上。QZ-D03）"
     assert await world.stored() == []
     assert (await world.conversations.recent(SESSION, 5))[0].state == "failed"
 

@@ -5,7 +5,6 @@ what is not published. The model of this test repeats everything that it was sho
 """
 
 import itertools
-import json
 import math
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -236,7 +235,7 @@ async def test_nothing_unapproved_is_ever_seen(world: World, case: Case) -> None
             *(message.text for prompt in model.prompts for message in prompt),
             *(answer.text + answer.notice for answer in given_answers),
             *(source.place for answer in given_answers for source in answer.sources),
-            *(json.dumps(record.message, ensure_ascii=False) for record in records),
+            *(record.message.text for record in records),
             repr(await world.conversations.sources(session_id)),
             *await new_traces(world),
         ]

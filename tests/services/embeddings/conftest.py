@@ -1,27 +1,21 @@
-"""Fixtures with the weights and one conversion, shared by all tests."""
+"""Fixtures with one conversion, shared by all tests."""
 
 from pathlib import Path
 
 import pytest
 
-from services.embeddings.conversion import quantized_model
-from services.embeddings.e5 import E5
-from services.embeddings.weights import Weights, installed_weights
+from e5_int8 import convert
+from services.embeddings.e5 import E5, open_e5
 
 
 @pytest.fixture(scope="session")
-def weights() -> Weights:
-    return installed_weights()
-
-
-@pytest.fixture(scope="session")
-def data_dir(weights: Weights, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a data directory that holds a converted model."""
     folder = tmp_path_factory.mktemp("data")
-    quantized_model(weights, folder)
+    convert(folder / "models")
     return folder
 
 
 @pytest.fixture(scope="session")
-def e5(weights: Weights, data_dir: Path) -> E5:
-    return E5(weights, quantized_model(weights, data_dir), threads=2)
+def e5(data_dir: Path) -> E5:
+    return open_e5(data_dir / "models", threads=2)

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from services.embeddings.conversion import quantized_model
 from services.embeddings.e5 import E5, open_e5
 from services.embeddings.local import LocalEmbeddings
-from services.embeddings.weights import Weights
 from services.embeddings.worker import DocumentWorker
 from services.errors import EmbeddingError
 from tests.services.embeddings.encoders import ProcessEncoder
@@ -128,9 +126,8 @@ async def test_the_child_ends_when_this_process_is_killed() -> None:
     assert await _ends(child)
 
 
-async def test_the_event_loop_runs_while_documents_are_embedded(weights: Weights, data_dir: Path, e5: E5) -> None:
-    model = quantized_model(weights, data_dir)
-    embeddings = LocalEmbeddings(e5, functools.partial(open_e5, model, 2))
+async def test_the_event_loop_runs_while_documents_are_embedded(data_dir: Path, e5: E5) -> None:
+    embeddings = LocalEmbeddings(e5, functools.partial(open_e5, data_dir / "models", 2))
     texts = [f"第{number}条：" + "服务器每周三凌晨两点重启，请提前保存工作。" * 6 for number in range(24)]
     await embeddings.aembed_documents(texts[:1])
     call = asyncio.create_task(embeddings.aembed_documents(texts))

@@ -51,7 +51,7 @@ async def test_questions_go_one_by_one_and_in_order() -> None:
     assert [outcome.failure for outcome in evaluation.outcomes] == [
         "",
         "",
-        "资料索引出错了，请稍后再试。",
+        "资料索引出错了，请稍后再试。（QZ-R03）",
         "重排服务出错了。",
         "",
     ]

@@ -1,7 +1,7 @@
 """Tests of the intake: a file is written down before it is fetched, and its outcome is told once, whatever stops."""
 
 import asyncio
-from collections.abc import AsyncIterator, Generator, Mapping
+from collections.abc import AsyncIterator, Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
 from services.records.documents import DocumentRecords
+from services.records.stored_values import UploadSource
 from services.records.tables import UploadRecord
 from services.records.uploads import UploadRecords
 from services.roles import Role
@@ -51,7 +52,7 @@ class FailingUploads(UploadRecords):
             raise RecordsError("机器人的数据库读写不了，请联系管理员。")
 
     async def add(
-        self, self_id: str, group_id: int | None, user_id: int, name: str, size: int, source: Mapping[str, Any]
+        self, self_id: str, group_id: int | None, user_id: int, name: str, size: int, source: UploadSource
     ) -> UploadRecord:
         self._fail("add")
         return await super().add(self_id, group_id, user_id, name, size, source)
@@ -82,9 +83,9 @@ class Account:
         assert min_bytes_per_s == 20_000
         self._messenger.fetched.append((arrival.name, await self._messenger.listed()))
         await self.gate.wait()
-        if (gate := self._messenger.gates.get(arrival.source["id"])) is not None:
+        if (gate := self._messenger.gates.get(arrival.source.file_id)) is not None:
             await gate.wait()
-        content = self._messenger.contents[arrival.source["id"]]
+        content = self._messenger.contents[arrival.source.file_id]
         if self.failure is not None:
             await asyncio.to_thread(target.write_bytes, content[: len(content) // 2])
             raise self.failure
@@ -176,7 +177,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 def arrival(name: str = "报销.txt", *, session: Session = GROUP, size: int = len(RULES), key: str = "id") -> Arrival:
-    return Arrival(ACCOUNT, session, name, size, {"id": key})
+    return Arrival(ACCOUNT, session, name, size, UploadSource(file_id=key, busid=0, url="", via=None))
 
 
 async def until_fetching(chats: Chats) -> None:

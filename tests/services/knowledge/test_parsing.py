@@ -122,6 +122,7 @@ async def test_bad_files_are_refused_with_their_reason(
         await parse(path, file_type, LIMITS)
     assert refusal.value.detail.startswith(reason)
     assert refusal.value.user_message.startswith(MESSAGES[reason].partition("{")[0])
+    assert refusal.value.told() == refusal.value.user_message, "nothing failed, so there is no code to quote"
 
 
 @pytest.mark.parametrize(("reason", "sentence"), MESSAGES.items())
@@ -139,6 +140,8 @@ def test_every_reason_has_its_sentence() -> None:
 async def refusal_of(path: Path, file_type: str, limits: ParseLimits) -> str:
     with pytest.raises(DocumentRejected) as refusal:
         await parse(path, file_type, limits)
+    failed = refusal.value.detail.startswith((Rejection.TIMEOUT, Rejection.OUT_OF_MEMORY, Rejection.CRASHED))
+    assert refusal.value.told().endswith("（QZ-F02）") == failed
     return refusal.value.detail
 
 

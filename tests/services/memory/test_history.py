@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, message_to_dict
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from services.database import open_database, sqlite_url
 from services.errors import HistoryError
 from services.memory.history import TurnHistory, within_budget
 from services.records.conversations import ConversationRecords
+from services.records.stored_values import StoredMessage
 
 SESSION = "group_1_2"
 TEXTS = st.text("字a ", max_size=30)
@@ -68,7 +69,7 @@ async def test_a_turn_reads_what_was_before(records: ConversationRecords) -> Non
     first = TurnHistory(records, SESSION)
     assert await first.aget_messages() == []
     turn_id = await records.begin(SESSION, 2, "一")
-    exchange = [message_to_dict(item) for item in (HumanMessage("一"), AIMessage("答一〔1〕，见【2】和[3]"))]
+    exchange = [StoredMessage(type="human", text="一"), StoredMessage(type="ai", text="答一〔1〕，见【2】和[3]")]
     await records.complete(turn_id, "答一〔1〕，见【2】和[3]", exchange)
     assert await first.aget_messages() == [], "a history is read once"
     shown = await TurnHistory(records, SESSION).aget_messages()

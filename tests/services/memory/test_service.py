@@ -21,6 +21,7 @@ from services.memory.service import Exchange, MemoryService, MemoryStatus
 from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.records.conversations import ConversationRecords, Source
+from services.records.stored_values import StoredMessage
 from services.settings import MemorySettings
 from tests.fakes.chat import ScriptedChatModel, chat_model
 
@@ -54,7 +55,7 @@ class World:
 
     async def texts(self, session_id: str = SESSION) -> list[str]:
         """Return the working history."""
-        return [record.message["data"]["content"] for record in await self.records.history(session_id)]
+        return [record.message.text for record in await self.records.history(session_id)]
 
 
 @pytest.fixture
@@ -389,7 +390,7 @@ async def test_a_private_chat_remembers_whose_files_it_asks(world: World) -> Non
 
 @given(st.lists(st.tuples(st.sampled_from(["human", "ai", "system"]), st.text() | FORGED), min_size=1, max_size=4))
 def test_no_text_writes_a_line_of_somebody_else(said: list[tuple[str, str]]) -> None:
-    stored = [{"type": kind, "data": {"content": text, "type": kind}} for kind, text in said]
+    stored = [StoredMessage.model_validate({"type": kind, "text": text}) for kind, text in said]
     fence, *lines, end = fenced(as_text(stored)).split("\n")
     assert fence == end
     assert fence not in lines

@@ -34,7 +34,7 @@ def started(database: Database) -> Turns:
 
 async def history(database: Database) -> list[str]:
     """Return the working history."""
-    return [record.message["data"]["content"] for record in await ConversationRecords(database).history(SESSION)]
+    return [record.message.text for record in await ConversationRecords(database).history(SESSION)]
 
 
 async def states(database: Database) -> list[tuple[str, str]]:

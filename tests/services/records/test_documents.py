@@ -9,6 +9,7 @@ import pytest
 
 from services.database import open_database, sqlite_url
 from services.records.documents import CollectionTotals, DocumentRecords, NewDocument, NoRoom, Registration
+from services.records.stored_values import UploadSource
 from services.records.tables import DocumentRecord, DocumentState, now
 from services.records.uploads import UploadRecords
 
@@ -22,6 +23,9 @@ async def records(tmp_path: Path) -> AsyncIterator[DocumentRecords]:
     database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
     yield DocumentRecords(database)
     await database.close()
+
+
+SOURCE = UploadSource(file_id="x", busid=102, url="", via=None)
 
 
 @pytest.fixture
@@ -293,15 +297,15 @@ async def test_originals_are_kept_until_their_removal_is_done(records: DocumentR
 
 
 async def test_an_upload_knows_its_document(records: DocumentRecords, uploads: UploadRecords) -> None:
-    first = await uploads.add("2001", 1, 10001, "a.txt", 5, {"file_id": "x"})
-    again = await uploads.add("2001", 1, 10002, "b.txt", 5, {"file_id": "y"})
-    await uploads.add("2002", 1, 10002, "c.txt", 5, {})
+    first = await uploads.add("2001", 1, 10001, "a.txt", 5, SOURCE)
+    again = await uploads.add("2001", 1, 10002, "b.txt", 5, SOURCE)
+    await uploads.add("2002", 1, 10002, "c.txt", 5, SOURCE)
     document = (await register(records, content="same", upload_id=first.id)).document
     duplicate = await register(records, content="same", upload_id=again.id)
     assert not duplicate.created
     waiting = await uploads.waiting("2001")
     assert [(row.id, row.document_id) for row in waiting] == [(first.id, document.id), (again.id, document.id)]
-    assert waiting[0].source == {"file_id": "x"}
+    assert waiting[0].source == SOURCE
     await uploads.finish(first.id)
     assert [row.id for row in await uploads.waiting("2001")] == [again.id]
     assert len(await uploads.waiting("2002")) == 1

@@ -161,7 +161,7 @@ async def test_a_failing_rerank_service_approves_nothing_and_says_so(library: Li
     reranker.fail = True
     found = await library.retriever_with(reranker=reranker).retrieve(GROUP, Question("住宿标准是每晚多少元"))
     assert (found.status, found.references) == (RetrievalStatus.RERANK_FAILED, ())
-    assert found.warning == "重排服务暂时连不上，请稍后再试。"
+    assert found.warning == "重排服务暂时连不上，请稍后再试。（QZ-R02）"
     assert found.nearest == ()
     assert {item.verdict for item in found.candidates} == {Verdict.NOT_RERANKED}
 
@@ -239,7 +239,7 @@ async def test_a_failing_embedding_leaves_the_words(library: Library) -> None:
     await library.add(GROUP, "差旅制度.pdf", TRAVEL)
     library.embeddings.fail = True
     found = await ask(library, "住宿标准为每晚多少元")
-    assert found.warning == "向量服务暂时连不上。这次只按字词查找。"
+    assert found.warning == "向量服务暂时连不上。（QZ-R01）这次只按字词查找。"
     assert TRAVEL[1] in found.references[0].text
     assert all(item.hit.cosine is None for item in found.candidates)
 
@@ -248,7 +248,7 @@ async def test_failing_vectors_leave_the_words(library: Library) -> None:
     await library.add(GROUP, "差旅制度.pdf", TRAVEL)
     library.index.fail_vectors = True
     found = await ask(library, "住宿标准为每晚多少元")
-    assert found.warning == "资料的向量索引出错了，请管理员查看日志。这次只按字词查找。"
+    assert found.warning == "资料的向量索引出错了，请管理员查看日志。（QZ-R03）这次只按字词查找。"
     assert TRAVEL[1] in found.references[0].text
     assert all(item.hit.cosine is None for item in found.candidates)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.embeddings.weights import Weights, WeightsError, dequantize
+from e5_int8.weights import Weights, WeightsError, dequantize
 
 
 def test_installed_file_holds_the_known_model(weights: Weights) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from services.embeddings.weights import Weights
+from e5_int8.weights import Weights
 
 _LAYERS_AT = 12
 
@@ -38,7 +38,7 @@ def wheel_vectors(mode: str, texts: list[str], weights: Weights) -> NDArray[np.f
         subprocess.run(
             [sys.executable, __file__, str(request), str(answer), str(image), str(weights.path.parent)],
             check=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[3])},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])},
         )
         return np.load(answer)
 

@@ -21,7 +21,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from services.embeddings.weights import Weights
+from e5_int8.weights import Weights
 
 Array = NDArray[np.float32]
 _CONTRIB = "com.microsoft"

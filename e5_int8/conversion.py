@@ -1,4 +1,4 @@
-"""One-time conversion of the weights to an 8-bit ONNX model that is kept in the data directory."""
+"""One-time conversion of the weights to an 8-bit ONNX model that is kept in a directory."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from services.embeddings.weights import DISTRIBUTION, SUPPORTED_VERSION, Weights, dequantize
+from e5_int8.weights import MODEL, Weights, dequantize, installed_weights
 
 # Increase this when the graph changes, so that older files are converted again.
 _REVISION = b"1"
@@ -27,21 +27,22 @@ _CALIBRATION = (
 )  # fmt: skip
 
 
-def model_path(data_dir: Path) -> Path:
-    """Return the path of the converted model, whether or not it exists yet."""
-    return data_dir / "models" / f"e5-small-int8-{DISTRIBUTION}-{SUPPORTED_VERSION}.onnx"
+def model_path(directory: Path) -> Path:
+    """Return the path of the converted model in a directory, whether or not it exists yet."""
+    return directory / f"{MODEL}.onnx"
 
 
-def quantized_model(weights: Weights, data_dir: Path) -> Path:
-    """Return the path of the converted model, converting it first if it is absent, truncated or corrupt.
+def convert(directory: Path) -> Path:
+    """Convert the installed weights, unless that is already done, and return the path of the model.
 
-    The conversion takes some seconds. The file is written atomically. Raise `OSError` if the data directory is not
-    writable.
+    The conversion takes some seconds and some 300 MB. The directory is created, and the file is written atomically; one
+    that is truncated or damaged is replaced. Raise `WeightsError` if the weights cannot be used, or `OSError` if the
+    directory is not writable.
     """
-    path = model_path(data_dir)
-    if not is_whole(path):
-        model = _converted(weights)
-        path.parent.mkdir(parents=True, exist_ok=True)
+    path = model_path(directory)
+    if not is_converted(directory):
+        model = _converted(installed_weights())
+        directory.mkdir(parents=True, exist_ok=True)
         _write(path, model + _seal(model))
     return path
 
@@ -50,10 +51,10 @@ def _converted(weights: Weights) -> bytes:
     # Imported here because only the first start needs them: onnx costs 0.15 s and 12 MB.
     import onnxruntime  # noqa: PLC0415
 
-    from services.embeddings.graph import measured_transformer, transformer  # noqa: PLC0415
-    from services.embeddings.tokenizer import E5Tokenizer  # noqa: PLC0415
+    from e5_int8.graph import measured_transformer, transformer  # noqa: PLC0415
+    from e5_int8.tokenizer import Tokenizer  # noqa: PLC0415
 
-    tokenizer = E5Tokenizer(weights.vocabulary())
+    tokenizer = Tokenizer(weights.vocabulary())
     table = weights.blocks("emb.word", weights.sizes.hidden)
     session = onnxruntime.InferenceSession(
         measured_transformer(weights).SerializeToString(), providers=["CPUExecutionProvider"]
@@ -76,10 +77,10 @@ def _seal(model: bytes) -> bytes:
     return b"\x72" + bytes([len(entry)]) + entry
 
 
-def is_whole(path: Path) -> bool:
-    """Return whether a converted model exists and is neither truncated nor modified."""
+def is_converted(directory: Path) -> bool:
+    """Return whether a directory holds the converted model, neither truncated nor modified. Read all of its 22 MB."""
     try:
-        content = path.read_bytes()
+        content = model_path(directory).read_bytes()
     except FileNotFoundError:
         return False
     size = len(_seal(b""))

@@ -10,14 +10,14 @@ import re
 from array import array
 from collections import defaultdict
 
-from services.embeddings.weights import Vocabulary
+from e5_int8.weights import Vocabulary
 
 _SPACES = re.compile(" {2,}")
 _SPACE = "\u2581"
 _UNKNOWN_PENALTY = 10.0  # # below the worst piece, as in SentencePiece's unigram_model.cc
 
 
-class E5Tokenizer:
+class Tokenizer:
     """Tokenizer from text to ids, without the ids of begin and end.
 
     Two properties of the wheel are kept because its measured quality includes them: code points are normalised one by

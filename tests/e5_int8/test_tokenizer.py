@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from services.embeddings.tokenizer import E5Tokenizer
-from services.embeddings.weights import Weights, dequantize
-from tests.services.embeddings.texts import varied_texts
-from tests.services.embeddings.wheel import random_positions, wheel_vectors
+from e5_int8.tokenizer import Tokenizer
+from e5_int8.weights import Weights, dequantize
+from tests.e5_int8.texts import varied_texts
+from tests.e5_int8.wheel import random_positions, wheel_vectors
 
 # Rounding causes up to 5e-7; exchanging two neighbours among 505 tokens causes 2e-4.
 _SAME = 5e-6
@@ -33,8 +33,8 @@ class _Fingerprint:
 
 
 @pytest.fixture(scope="module")
-def tokenizer(weights: Weights) -> E5Tokenizer:
-    return E5Tokenizer(weights.vocabulary())
+def tokenizer(weights: Weights) -> Tokenizer:
+    return Tokenizer(weights.vocabulary())
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def fingerprint(weights: Weights) -> _Fingerprint:
 
 
 def test_equals_the_wheel_on_ten_thousand_texts(
-    weights: Weights, tokenizer: E5Tokenizer, fingerprint: _Fingerprint
+    weights: Weights, tokenizer: Tokenizer, fingerprint: _Fingerprint
 ) -> None:
     texts = varied_texts(10_000)
     theirs = wheel_vectors("tokens", texts, weights)
@@ -53,7 +53,7 @@ def test_equals_the_wheel_on_ten_thousand_texts(
     assert different == []
 
 
-def test_the_proof_sees_a_single_exchange(tokenizer: E5Tokenizer, fingerprint: _Fingerprint) -> None:
+def test_the_proof_sees_a_single_exchange(tokenizer: Tokenizer, fingerprint: _Fingerprint) -> None:
     ids = tokenizer.encode("passage: " + "群里的文件怎么查？报销流程先填单再找主管签字。" * 30)[:508]
     for at in (1, 100, 300, 500):
         other = list(ids)
@@ -64,10 +64,10 @@ def test_the_proof_sees_a_single_exchange(tokenizer: E5Tokenizer, fingerprint: _
         assert np.linalg.norm(fingerprint(ids) - fingerprint(other)) > 10 * _SAME
 
 
-def test_marker_of_unknown_is_ordinary_text(tokenizer: E5Tokenizer) -> None:
+def test_marker_of_unknown_is_ordinary_text(tokenizer: Tokenizer) -> None:
     assert 3 not in tokenizer.encode("<unk>")
     assert tokenizer.encode("𓀀𓀁").count(3) == 2
 
 
-def test_blank(tokenizer: E5Tokenizer) -> None:
+def test_blank(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode("") == tokenizer.encode(" ") == tokenizer.encode("\n\t \u3000")

