@@ -44,17 +44,22 @@ class NoRoom:
 
 @dataclass(frozen=True, slots=True)
 class VisibleChunks:
-    """The numbers of chunks of a collection's visible documents: all, and those with vectors of the requested model."""
+    """The numbers of chunks of a collection's visible documents.
+
+    `chunks` counts all of them and `vectors` those of documents with all vectors of the requested model. `by_words`
+    counts the documents whose vectors are still being made.
+    """
 
     chunks: int
     vectors: int
+    by_words: int
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionTotals:
     """Totals of a collection according to the records.
 
-    `stale` counts visible documents without vectors of the requested model.
+    `stale` counts visible documents with the vectors of another model than the requested one.
     """
 
     documents: int
@@ -128,9 +133,10 @@ class DocumentRecords:
     async def publish(
         self, collection: str, document_id: int, build_id: str, embedding_fingerprint: str, chunk_count: int
     ) -> DocumentRecord | None:
-        """Make a finished build visible and hide what it replaces, in one transaction.
+        """Make a build visible, all of whose words are stored, and hide what it replaces, in one transaction.
 
-        Return None if the document has been deleted or a later version is already visible; the build is then retired.
+        `embedding_fingerprint` is the model of its vectors, or empty while they are not complete. Return None if the
+        document has been deleted or a later version is already visible; the build is then retired.
         """
         async with self._database.writing() as session:
             document = await session.get(DocumentRecord, document_id)
@@ -147,7 +153,7 @@ class DocumentRecords:
                     )
                 )
             ).all()
-            if document.build_id:
+            if document.build_id not in ("", build_id):
                 session.add(RetiredRecord(collection=document.collection, build_id=document.build_id))
             document.build_id, document.target_build_id = build_id, ""
             document.embedding_fingerprint, document.chunk_count = embedding_fingerprint, chunk_count
@@ -156,6 +162,15 @@ class DocumentRecords:
                 await self._retire(session, [document])
                 return None
             await self._retire(session, [other for other in family if other.version < document.version])
+            return document
+
+    async def set_embedded(self, document_id: int, build_id: str, embedding_fingerprint: str) -> DocumentRecord | None:
+        """Record that all vectors of a visible build are stored. Return None if the build is not visible any more."""
+        async with self._database.writing() as session:
+            document = await session.get(DocumentRecord, document_id)
+            if document is None or document.build_id != build_id:
+                return None
+            document.embedding_fingerprint = embedding_fingerprint
             return document
 
     async def discard(self, documents: Sequence[DocumentRecord]) -> None:
@@ -174,15 +189,20 @@ class DocumentRecords:
                 await self._retire(session, found)
             return list(found)
 
-    async def ask_rebuild(self, collection: str, only: Collection[int] | None = None) -> list[DocumentRecord]:
+    async def ask_rebuild(
+        self, collection: str, only: Collection[int] | None = None, *, without_words: Collection[int] = ()
+    ) -> list[DocumentRecord]:
         """Increment the revision of visible documents, so that their build ids change, and return those documents.
 
-        `only` names the documents by id; None means all. A document with a rebuild in progress is left out.
+        `only` names the documents by id; None means all. A document whose words or vectors are being made is left out.
+        Those `without_words` are no longer found, so they count as not embedded: their new words are shown as soon as
+        they are stored.
         """
         wanted = select(DocumentRecord).where(
             DocumentRecord.collection == collection,
             DocumentRecord.state == DocumentState.READY,
             DocumentRecord.target_build_id == "",
+            DocumentRecord.embedding_fingerprint != "",
         )
         if only is not None:
             wanted = wanted.where(DocumentRecord.id.in_(only))
@@ -191,14 +211,20 @@ class DocumentRecords:
             for document in found:
                 document.revision += 1
                 document.target_build_id = "asked"
+                if document.id in without_words:
+                    document.embedding_fingerprint = ""
             return list(found)
 
     async def unfinished(self) -> list[DocumentRecord]:
-        """Return the documents with work left: those never built, and those to be rebuilt."""
+        """Return the documents with work left: those never built, without all vectors, or to be rebuilt."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(DocumentRecord)
-                .where((DocumentRecord.state == DocumentState.PENDING) | (DocumentRecord.target_build_id != ""))
+                .where(
+                    (DocumentRecord.state == DocumentState.PENDING)
+                    | (DocumentRecord.target_build_id != "")
+                    | (DocumentRecord.embedding_fingerprint == "")
+                )
                 .order_by(DocumentRecord.id)
             )
             return list(found)
@@ -229,6 +255,7 @@ class DocumentRecords:
                             ),
                             0,
                         ),
+                        func.count().filter(DocumentRecord.embedding_fingerprint == ""),
                     ).where(DocumentRecord.collection == collection, DocumentRecord.state == DocumentState.READY)
                 )
             ).one()
@@ -331,7 +358,9 @@ class DocumentRecords:
                         func.coalesce(func.sum(DocumentRecord.chunk_count).filter(ready), 0),
                         func.coalesce(func.sum(DocumentRecord.size).filter(ready), 0),
                         func.count().filter(DocumentRecord.state == DocumentState.PENDING),
-                        func.count().filter(ready, DocumentRecord.embedding_fingerprint != embedding_fingerprint),
+                        func.count().filter(
+                            ready, DocumentRecord.embedding_fingerprint.not_in(("", embedding_fingerprint))
+                        ),
                     ).where(DocumentRecord.collection == collection)
                 )
             ).one()
