@@ -162,7 +162,9 @@ async def test_odd_names_are_found_again_after_a_restart_of_both_sides(
 
 
 async def _is_whole(client: ObservedClient) -> None:
-    status, _ = await _answer(client, OTHER, MEMBER, "/kb status")
+    async with asyncio.timeout(60):
+        while "入库中" in (status := (await _answer(client, OTHER, MEMBER, "/kb status"))[0]):  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
     assert "知识库：1 个文件，1 块" in status, status
     assert "索引：1 块，其中有向量 1 块" in status, status
 
