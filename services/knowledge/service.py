@@ -62,15 +62,17 @@ class DocumentView:
 class _Build:
     """A running build. `trouble` is set, and `reason` filled, while the build waits for a failed service.
 
-    `by_words` is completed when the document can be found by its words while its vectors are still being made, which
-    began at `embedding_since` (seconds of the event loop's clock) with `embedded_before` chunks that had a vector.
-    `planned` counts the chunks of a new document from their admission until they are visible.
+    `by_words` is completed when the document can be found by its words while its vectors are still being made.
+    `build_id` is then the visible build. `embedding_since` (seconds of the event loop's clock) is when that began, with
+    `embedded_before` chunks that had a vector. `planned` counts the chunks of a new document from their admission until
+    they are visible.
     """
 
     progress: Progress
     by_words: asyncio.Future[DocumentRecord]
     trouble: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[IngestResult] = field(init=False)
+    build_id: str = ""
     reason: str = ""
     planned: int = 0
     hidden_text: bool = False
@@ -370,11 +372,16 @@ class KnowledgeService:
         )
 
     async def purge(self) -> None:
-        """Remove retired chunks and originals; retry failed removals after the next change or start."""
+        """Remove retired chunks and originals; retry failed removals after the next change or start.
+
+        A new version may retire a build whose vectors are still being made. It is stopped first, so that no vector
+        comes after the removal.
+        """
         async with self._purging:
             for row in await self._records.retired():
                 try:
                     if row.build_id:
+                        await self._stop([build for build in self._builds.values() if build.build_id == row.build_id])
                         await self._index.delete_build(row.collection, row.build_id)
                     if row.stored_name:
                         await self._files.remove(row.stored_name)
@@ -565,6 +572,7 @@ class KnowledgeService:
             build.by_words.set_result(document)
             build.trouble.clear()
             build.embedding_since = asyncio.get_running_loop().time()
+        build.build_id = document.build_id
         await self._builder.add_vectors(
             document, document.build_id, document.chunk_count, self._report(document, build)
         )
@@ -633,10 +641,13 @@ class KnowledgeService:
         return await self.outcome(document.id) or _result(IngestStatus.REMOVED, document)
 
     async def _stop_builds(self, documents: list[DocumentRecord]) -> None:
-        tasks = [build.task for row in documents if (build := self._builds.get(row.id)) is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._stop([build for row in documents if (build := self._builds.get(row.id)) is not None])
+
+    @staticmethod
+    async def _stop(builds: Sequence[_Build]) -> None:
+        for build in builds:
+            build.task.cancel()
+        await asyncio.gather(*(build.task for build in builds), return_exceptions=True)
 
     async def _drop_unused_vectors(self, collection: str) -> None:
         """Delete the vectors of former embedding models once no document of the collection needs them."""

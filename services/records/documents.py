@@ -10,6 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from services.database import Database
 from services.records.tables import CollectionRecord, DocumentRecord, DocumentState, RetiredRecord, UploadRecord
 
+# What is visible and what must not be found is asked for by every question. Retired builds change together with it.
+_TABLE = DocumentRecord.__tablename__
+
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
@@ -80,7 +83,7 @@ class DocumentRecords:
 
         Nothing is written if the originals of the collection would exceed `max_total_bytes`; 0 means no limit.
         """
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             await self._note_upload(session, new.upload_id, None)
             same = await session.scalar(
                 select(DocumentRecord).where(
@@ -121,7 +124,7 @@ class DocumentRecords:
 
     async def set_target(self, document_id: int, build_id: str) -> bool:
         """Set the build in progress and retire an earlier, abandoned one. Return False if the document is gone."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             document = await session.get(DocumentRecord, document_id)
             if document is None:
                 return False
@@ -138,7 +141,7 @@ class DocumentRecords:
         `embedding_fingerprint` is the model of its vectors, or empty while they are not complete. Return None if the
         document has been deleted or a later version is already visible; the build is then retired.
         """
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             document = await session.get(DocumentRecord, document_id)
             if document is None:
                 session.add(RetiredRecord(collection=collection, build_id=build_id))
@@ -166,7 +169,7 @@ class DocumentRecords:
 
     async def set_embedded(self, document_id: int, build_id: str, embedding_fingerprint: str) -> DocumentRecord | None:
         """Record that all vectors of a visible build are stored. Return None if the build is not visible any more."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             document = await session.get(DocumentRecord, document_id)
             if document is None or document.build_id != build_id:
                 return None
@@ -175,7 +178,7 @@ class DocumentRecords:
 
     async def discard(self, documents: Sequence[DocumentRecord]) -> None:
         """Hide documents permanently; their chunks and files wait in `retired`."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             found = await session.scalars(
                 select(DocumentRecord).where(DocumentRecord.id.in_([document.id for document in documents]))
             )
@@ -183,7 +186,7 @@ class DocumentRecords:
 
     async def clear(self, collection: str, at_most: int) -> list[DocumentRecord]:
         """Hide every document of a collection, unless there are more than `at_most`. Return all of them."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             found = (await session.scalars(select(DocumentRecord).where(DocumentRecord.collection == collection))).all()
             if len(found) <= at_most:
                 await self._retire(session, found)
@@ -206,7 +209,7 @@ class DocumentRecords:
         )
         if only is not None:
             wanted = wanted.where(DocumentRecord.id.in_(only))
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             found = (await session.scalars(wanted)).all()
             for document in found:
                 document.revision += 1
@@ -229,8 +232,11 @@ class DocumentRecords:
             )
             return list(found)
 
-    async def hidden_builds(self, collection: str) -> set[str]:
+    async def hidden_builds(self, collection: str) -> frozenset[str]:
         """Return the builds that may be in the index but must not be found."""
+        return await self._database.kept(_TABLE, ("hidden", collection), lambda: self._hidden_builds(collection))
+
+    async def _hidden_builds(self, collection: str) -> frozenset[str]:
         async with self._database.reading() as session:
             under_way = await session.scalars(
                 select(DocumentRecord.target_build_id).where(
@@ -240,10 +246,17 @@ class DocumentRecords:
             retired = await session.scalars(
                 select(RetiredRecord.build_id).where(RetiredRecord.collection == collection)
             )
-            return {*under_way, *retired} - {""}
+            return frozenset((*under_way, *retired)) - {""}
 
     async def visible_chunks(self, collection: str, embedding_fingerprint: str) -> VisibleChunks:
         """Return how many chunks of a collection the index must hold at least."""
+        return await self._database.kept(
+            _TABLE,
+            ("chunks", collection, embedding_fingerprint),
+            lambda: self._visible_chunks(collection, embedding_fingerprint),
+        )
+
+    async def _visible_chunks(self, collection: str, embedding_fingerprint: str) -> VisibleChunks:
         async with self._database.reading() as session:
             row = (
                 await session.execute(
@@ -295,7 +308,7 @@ class DocumentRecords:
 
     async def retire_unknown(self, collection: str, builds: Collection[str]) -> int:
         """Retire those of `builds` that belong to no document and are not retired yet, and return their number."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             of_documents = select(DocumentRecord.build_id, DocumentRecord.target_build_id).where(
                 DocumentRecord.collection == collection
             )
@@ -308,17 +321,21 @@ class DocumentRecords:
 
     async def visible(self, collection: str, build_ids: Collection[str]) -> Mapping[str, DocumentRecord]:
         """Return the visible documents of this collection by build; nothing else may be shown to anyone."""
-        if not build_ids:
-            return {}
-        async with self._database.reading() as session:
-            found = await session.scalars(
-                select(DocumentRecord).where(
-                    DocumentRecord.collection == collection,
-                    DocumentRecord.state == DocumentState.READY,
-                    DocumentRecord.build_id.in_(build_ids),
+        found = {build_id: await self._visible(collection, build_id) for build_id in build_ids}
+        return {build_id: document for build_id, document in found.items() if document is not None}
+
+    async def _visible(self, collection: str, build_id: str) -> DocumentRecord | None:
+        async def read() -> DocumentRecord | None:
+            async with self._database.reading() as session:
+                return await session.scalar(
+                    select(DocumentRecord).where(
+                        DocumentRecord.collection == collection,
+                        DocumentRecord.state == DocumentState.READY,
+                        DocumentRecord.build_id == build_id,
+                    )
                 )
-            )
-            return {document.build_id: document for document in found}
+
+        return await self._database.kept(_TABLE, ("visible", collection, build_id), read)
 
     async def page(self, collection: str, offset: int, limit: int) -> list[DocumentRecord]:
         """Return one page of documents, ordered by number, then version."""
@@ -373,7 +390,7 @@ class DocumentRecords:
 
     async def forget_retired(self, retired_id: int) -> None:
         """Delete the row of chunks and a file that have been removed."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             await session.execute(delete(RetiredRecord).where(RetiredRecord.id == retired_id))
 
     async def stored_names(self) -> set[str]:

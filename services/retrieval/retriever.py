@@ -59,7 +59,7 @@ class _Recall:
 
     result: SearchResult
     documents: Mapping[str, DocumentRecord]
-    hidden: set[str]
+    hidden: frozenset[str]
     vector: list[float] | None
     feedback: Sequence[GateFeedback]
     by_words: int
@@ -202,7 +202,7 @@ class Retriever:
         elif replaced and repeat:
             return await self._recall(collection, query, repeat=False)
         found = replace(result, hits=hits)
-        return _Recall(found, documents, set(hidden), vector, feedback, expected.by_words, warning)
+        return _Recall(found, documents, hidden, vector, feedback, expected.by_words, warning)
 
     async def _gap(self, collection: str, *, lost: bool) -> IndexGap | None:
         """What the index has lost of a collection: looked for at its first search, and when a search shows it."""

@@ -236,6 +236,20 @@ async def test_an_update_replaces_and_the_old_text_is_never_found_again(world: W
     await assert_whole(world, knowledge)
 
 
+async def test_a_version_that_is_replaced_while_it_is_embedded_leaves_nothing(world: World) -> None:
+    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    world.embeddings.closes_after = 2
+    assert (await world.ingest(knowledge, "长文.txt", long_text(1, 90))).vectors_left
+    await until(lambda: world.embeddings.waiting == 1)
+    updating = asyncio.create_task(world.ingest(knowledge, "长文.txt", TRAVEL))
+    async with asyncio.timeout(10):
+        while [row.version for row in await world.records.page(GROUP, 0, 9)] != [2] or await world.records.retired():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    world.embeddings.gate.set()
+    assert (await updating).version == 2
+    await assert_whole(world, knowledge)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
