@@ -122,7 +122,6 @@ async def stall() -> None:
         idle = await _under_traffic(bench, 20)
         name = "一兆.txt"
         taking_in = asyncio.create_task(_take_in(bench, name, text))
-        await asyncio.sleep(1.5)
         busy = await _under_traffic(bench, 20)
         still_going = not taking_in.done()
         print(f"{len(text)} bytes; their ingest {'ran through' if still_going else 'ended within'} the measurement")
