@@ -110,6 +110,11 @@ def spread(times: Sequence[float]) -> tuple[float, float]:
     return cuts[9], cuts[18]
 
 
+async def _add(index: IndexProcess, chunks: list[IndexedChunk], vectors: list[list[float]]) -> None:
+    await index.add_words("group_1", chunks)
+    await index.add_vectors("group_1", FINGERPRINT, chunks, vectors)
+
+
 async def measure(size: int) -> None:
     """Measure one size and print its figures."""
     corpus = Corpus(size)
@@ -121,11 +126,11 @@ async def measure(size: int) -> None:
         opened = time.perf_counter() - before
         before = time.perf_counter()
         async with LoopWatch() as watch:
-            await index.add("group_1", FINGERPRINT, corpus.chunks, corpus.vectors.tolist())
+            await _add(index, corpus.chunks, corpus.vectors.tolist())
         rate = size / (time.perf_counter() - before)
         idle = spread(await searches(index, corpus))
         again = [IndexedChunk(f"n{n}", "new", n, corpus.text()) for n in range(min(size, 4_000))]
-        adding = asyncio.create_task(index.add("group_1", FINGERPRINT, again, corpus.vectors[: len(again)].tolist()))
+        adding = asyncio.create_task(_add(index, again, corpus.vectors[: len(again)].tolist()))
         async with LoopWatch() as busy_watch:
             busy = spread(await searches(index, corpus))
         still_adding = not adding.done()

@@ -181,7 +181,8 @@ async def prepare(
                 count = min(size, chunks - first)
                 for start in range(0, count, 500):
                     rows, vectors = _rows(build_id, first, start, min(500, count - start), text)
-                    await index.add(collection, embedding_fingerprint, rows, vectors)
+                    await index.add_words(collection, rows)
+                    await index.add_vectors(collection, embedding_fingerprint, rows, vectors)
                 await _publish(records, collection, build_id, embedding_fingerprint, count)
     finally:
         await index.close()
@@ -197,7 +198,8 @@ async def prepare_groups(
             for number, name in enumerate(names):
                 build_id = f"prepared-{name}"
                 rows, vectors = _rows(build_id, number * chunks, 0, chunks, text)
-                index.add(name, embedding_fingerprint, rows, vectors)
+                index.add_words(name, rows)
+                index.add_vectors(name, embedding_fingerprint, rows, vectors)
                 await _publish(records, name, build_id, embedding_fingerprint, chunks)
     finally:
         index.close()

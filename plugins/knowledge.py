@@ -93,7 +93,13 @@ async def _list(speaker: Speaking, knowledge: Knowledge, collection: Asked, argu
 
 def _entry_line(entry: DocumentEntry) -> str:
     version = f" v{entry.version}" if entry.version > 1 else ""
-    return f"{shortened(entry.name, 24)}{version}（{f'{entry.chunks} 块' if entry.ready else '入库中'}）"
+    return f"{shortened(entry.name, 24)}{version}（{_state(entry)}）"
+
+
+def _state(entry: DocumentEntry) -> str:
+    if not entry.ready:
+        return "入库中"
+    return f"{entry.chunks} 块" if entry.embedded else f"{entry.chunks} 块，现在按字词找"
 
 
 async def _show(knowledge: Knowledge, collection: Asked, argument: Argument) -> str:
@@ -104,7 +110,7 @@ async def _show(knowledge: Knowledge, collection: Asked, argument: Argument) -> 
     entry = view.entry
     lines = [
         f"{entry.number}. {entry.name} 第 {entry.version} 版",
-        f"{size_text(entry.size)}，{f'{entry.chunks} 块' if entry.ready else '正在入库'}，"
+        f"{size_text(entry.size)}，{_state(entry) if entry.ready else '正在入库'}，"
         f"{entry.uploader_id} 上传于 {time_text(entry.uploaded_at)}",
         *(f"「{shortened(passage, 120)}」" for passage in view.passages),
     ]

@@ -1,5 +1,6 @@
 """Answers and outcomes as people read them in QQ."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -93,11 +94,12 @@ def ingest_text(result: IngestResult) -> str:
     name = f"「{result.name}」"
     match result.status:
         case IngestStatus.INDEXED:
-            return f"{name}已入库，{result.chunks} 块，用时 {result.seconds:.1f} 秒{_hidden_text(result)}。"
+            seconds = f"用时 {result.seconds:.1f} 秒"
+            return f"{name}已入库，{result.chunks} 块，{seconds}{_hidden_text(result)}。{_by_words(result)}"
         case IngestStatus.UPDATED:
             seconds = f"用时 {result.seconds:.1f} 秒"
             version = f"{name}已更新为第 {result.version} 版，已入库 {result.chunks} 块"
-            return f"{version}，{seconds}，旧版不再使用{_hidden_text(result)}。"
+            return f"{version}，{seconds}，旧版不再使用{_hidden_text(result)}。{_by_words(result)}"
         case IngestStatus.DUPLICATE:
             return f"{name}已存在，内容相同，没有重复入库（编号 {result.number}）。"
         case IngestStatus.IN_PROGRESS:
@@ -142,6 +144,9 @@ def receipt_text(results: Sequence[IngestResult], reading: int) -> str:
     if hidden := [result.name for result in results if result.hidden_text]:
         left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
         lines.append(_names_line("有看不见的文字，没有收", hidden, left))
+    if by_words := [result.name for result in results if result.vectors_left]:
+        left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
+        lines.append(_names_line("现在能按字词找到，完整入库还要一会儿", by_words, left))
     return "\n".join(line for line in lines if line)
 
 
@@ -161,6 +166,23 @@ def _names_line(word: str, names: Sequence[str], limit: int) -> str:
 
 def _hidden_text(result: IngestResult) -> str:
     return "；文件里有看不见的文字，没有收" if result.hidden_text else ""
+
+
+def _by_words(result: IngestResult) -> str:
+    """Return one sentence about a file whose vectors are still being made, or an empty string."""
+    if not result.vectors_left:
+        return ""
+    if result.reason:
+        return f"现在只能按字词找到：{result.reason}恢复后会自动补全。"
+    if result.seconds_left is None:
+        return "现在能按字词找到，完整入库还要一会儿。"
+    return f"现在能按字词找到，完整入库约还要{_duration(result.seconds_left)}。"
+
+
+def _duration(seconds: float) -> str:
+    """Return a rough duration: in tens of seconds, or from two minutes on in minutes."""
+    tens = max(1, math.ceil(seconds / 10)) * 10
+    return f" {tens} 秒" if tens < 120 else f" {math.ceil(seconds / 60)} 分钟"
 
 
 def size_text(size: int) -> str:

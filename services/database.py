@@ -4,10 +4,10 @@ It is the only file that knows which SQL database is used.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from alembic import command
 from alembic.config import Config
@@ -19,6 +19,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from services.errors import DataDirectoryError, RecordsError
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
+# Results of reads that are kept for each table, a few for each active group.
+_MAX_KEPT = 512
+Result = TypeVar("Result")
 
 
 class Database:
@@ -26,12 +29,30 @@ class Database:
 
     Reads run in parallel. Writes wait for each other: SQLite has one writer, and waiting here avoids "database is
     locked". A transaction belongs to one task and must be short, without network or model calls inside.
+
+    Only this process writes to the database, so what was read from a table can be kept until the table changes: see
+    `kept`. Every write to such a table names it in `writing`.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._sessions = async_sessionmaker(engine, expire_on_commit=False)
         self._writing = asyncio.Lock()
+        self._kept: dict[str, dict[Hashable, Any]] = {}
+
+    async def kept(self, table: str, key: Hashable, read: Callable[[], Awaitable[Result]]) -> Result:
+        """Return the result of `read`, which depends on `table` and `key` only, and keep it until the table changes.
+
+        The result is shared by all callers: it must not be changed.
+        """
+        # A change replaces this dictionary, so a result that was read before the change is never returned after it.
+        kept = self._kept.setdefault(table, {})
+        if key not in kept:
+            result = await read()
+            if len(kept) >= _MAX_KEPT:
+                kept.clear()
+            kept[key] = result
+        return kept[key]
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
@@ -46,10 +67,11 @@ class Database:
             raise _failure(error) from error
 
     @asynccontextmanager
-    async def writing(self) -> AsyncGenerator[AsyncSession]:
+    async def writing(self, table: str = "") -> AsyncGenerator[AsyncSession]:
         """Yield a session that is committed when the block ends, and rolled back when it raises.
 
-        Raise `RecordsError` if the database fails: the disk is full, or the file cannot be written.
+        `table` is the table that changes, if results of it are kept. Raise `RecordsError` if the database fails: the
+        disk is full, or the file cannot be written.
         """
         try:
             async with self._writing, self._sessions() as session, session.begin():
@@ -59,6 +81,9 @@ class Database:
             raise
         except SQLAlchemyError as error:
             raise _failure(error) from error
+        finally:
+            # Also after a failure: a cancelled commit may have taken place.
+            self._kept.pop(table, None)
 
     async def close(self) -> None:
         """Close every connection."""

@@ -74,9 +74,9 @@ class Shelf:
                 for part in parts
             ]
             await self.records.set_target(document.id, build)
-            await self.index.add(
-                collection, _FINGERPRINT, chunks, self.vectors.passages([p.embedded for p in parts]).tolist()
-            )
+            await self.index.add_words(collection, chunks)
+            embedded = self.vectors.passages([part.embedded for part in parts]).tolist()
+            await self.index.add_vectors(collection, _FINGERPRINT, chunks, embedded)
             await self.records.publish(collection, document.id, build, _FINGERPRINT, len(chunks))
 
 

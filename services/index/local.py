@@ -16,25 +16,22 @@ from services.text.cleaning import without_surrogates
 
 
 class LocalIndex:
-    """Both stores as one. Words are written before vectors, so a chunk with a vector always has its text."""
+    """Both stores as one. The caller writes words before vectors, so a chunk with a vector always has its text."""
 
     def __init__(self, directory: Path) -> None:
         self._words = LexicalStore(directory / "lexical")
         self._vectors = ChromaStore(directory / "chroma")
 
-    def add(
-        self,
-        collection: str,
-        embedding_fingerprint: str,
-        chunks: Sequence[IndexedChunk],
-        vectors: Sequence[Vector] | None,
+    def add_words(self, collection: str, chunks: Sequence[IndexedChunk]) -> None:
+        """Store chunks by words; see `SearchIndex.add_words`."""
+        if chunks:
+            self._words.add(collection, [_storable(chunk) for chunk in chunks])
+
+    def add_vectors(
+        self, collection: str, embedding_fingerprint: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector]
     ) -> None:
-        """Store chunks; see `SearchIndex.add`."""
-        if not chunks:
-            return
-        chunks = [_storable(chunk) for chunk in chunks]
-        self._words.add(collection, chunks)
-        if vectors is not None:
+        """Store the vectors of chunks; see `SearchIndex.add_vectors`."""
+        if chunks:
             self._vectors.add(collection, embedding_fingerprint, chunks, vectors)
 
     def search(self, request: SearchRequest) -> SearchResult:

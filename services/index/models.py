@@ -105,17 +105,19 @@ class SearchIndex(Protocol):
     Every method raises `SearchIndexError` if the underlying store fails. All methods may be called concurrently.
     """
 
-    async def add(
-        self,
-        collection: str,
-        embedding_fingerprint: str,
-        chunks: Sequence[IndexedChunk],
-        vectors: Sequence[Vector] | None,
-    ) -> None:
-        """Store chunks, replacing those with the same id.
+    async def add_words(self, collection: str, chunks: Sequence[IndexedChunk]) -> None:
+        """Store chunks by words, replacing those with the same id.
 
-        `vectors` is parallel to `chunks`; None stores words only. When the call returns, the chunks survive a kill of
-        the process.
+        When the call returns, the chunks survive a kill of the process.
+        """
+        ...
+
+    async def add_vectors(
+        self, collection: str, embedding_fingerprint: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector]
+    ) -> None:
+        """Store the vectors of chunks whose words are stored, replacing those of the same model.
+
+        `vectors` is parallel to `chunks`. When the call returns, the vectors survive a kill of the process.
         """
         ...
 

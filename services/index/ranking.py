@@ -77,7 +77,8 @@ def best_chunks(
         query += " AND +rowid IN (SELECT value FROM json_each(?))"
         parameters.append(json.dumps([*rare, *_promising(connection, asked, hidden)]))
     rows = sorted(connection.execute(query, parameters), key=lambda row: (-row[1], row[0]))
-    meant = {row_id for row_id, _ in sorted(rows, key=lambda row: -rare[row[0]])[: limit // 2] if rare[row_id]}
+    with_rare = [row_id for row_id, _ in rows if row_id in rare]
+    meant = set(sorted(with_rare, key=lambda row_id: -rare[row_id])[: limit // 2])
     others = [row_id for row_id, _ in rows if row_id not in meant][: limit - len(meant)]
     kept = meant.union(others)
     return [row for row in rows if row[0] in kept]

@@ -1,12 +1,17 @@
-"""Build the index of a document from its original: read, split, embed and store, in an order that survives a kill."""
+"""Build the index of a document from its original: first its words, then its vectors.
+
+Words are stored within seconds, while the model needs a minute for a megabyte. Both steps skip what an earlier attempt
+has stored.
+"""
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable
+from contextlib import aclosing
 from pathlib import Path
 
 from services.embeddings.models import EmbeddingModel
-from services.errors import DocumentRejected
+from services.errors import DocumentRejected, SearchIndexError
 from services.index.models import IndexedChunk, SearchIndex
 from services.knowledge.models import Chunk, Passages
 from services.knowledge.parsing import ParseLimits, parse_and_split
@@ -15,6 +20,9 @@ from services.records.tables import DocumentRecord
 
 # The embedded model needs 0.6 s for a batch on two cores, so builds of several chats alternate within a second.
 _BATCH = 16
+# Chunks that are converted or fetched from the index at a time: about 2 ms of the event loop.
+_PAGE = 128
+_LOST_WORDS = "资料的字词索引丢了一部分，正在用原文件重建。"
 _PARSES = Places(total=3, of_chat=2, large=1, large_of_chat=1, small=1 << 20)
 # Sizes are remaining chunks. The embedding process works on one batch at a time; a service accepts several requests.
 _LOCAL_BATCHES = Places(total=1, of_chat=1, large=1, large_of_chat=1, small=0)
@@ -56,67 +64,86 @@ class IndexBuilder:
         )
         return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:32]
 
-    async def run(
-        self,
-        document: DocumentRecord,
-        path: Path,
-        admit: Callable[[int], Awaitable[None]],
-        report: Callable[[int, int], None],
+    async def add_words(
+        self, document: DocumentRecord, path: Path, admit: Callable[[int], Awaitable[None]]
     ) -> Passages:
-        """Put the whole document into the index under its build id, continuing where an earlier attempt stopped.
+        """Read a file and store its chunks by words under the document's build id; skip those already stored.
 
         `admit` gets the number of chunks before any is stored, and raises `DocumentRejected` when there is no room for
-        them. `report` gets the number of finished chunks and the total. Return what was read. Raise `DocumentRejected`
-        when the file cannot be read, and `EmbeddingError` or `SearchIndexError` when a service fails.
+        them. Return what was read. Raise `DocumentRejected` when the file cannot be read, and `SearchIndexError` when
+        the index fails.
         """
         build_id = self.build_id(document)
         async with self._parses.place(chat_of(document), document.size):
             parsed = await parse_and_split(
                 path, document.file_type, self._limits, self._chunk_chars, self._overlap_chars
             )
-        chunks = parsed.chunks
-        if not chunks:
+        if not parsed.chunks:
             raise DocumentRejected("文件里没有可以入库的文字。")
-        await admit(len(chunks))
-        stored = await self._index.chunk_ids(document.collection, self.embedding.fingerprint, build_id)
-        # A file can have tens of thousands of chunks: sorting them here would block the event loop.
-        batches = await asyncio.to_thread(_batches, chunks, build_id, stored)
-        done = len(chunks) - sum(map(len, batches))
-        report(done, len(chunks))
-        await self._store(document, build_id, batches, lambda count: report(done + count, len(chunks)))
+        await admit(len(parsed.chunks))
+        stored = await self._index.chunk_ids(document.collection, "", build_id)
+        for start in range(0, len(parsed.chunks), _PAGE):
+            # A file can have tens of thousands of chunks: converting them all at once would block the event loop.
+            page = [_indexed(document, build_id, chunk) for chunk in parsed.chunks[start : start + _PAGE]]
+            await self._index.add_words(document.collection, [chunk for chunk in page if chunk.chunk_id not in stored])
         return parsed
 
-    async def _store(
-        self,
-        document: DocumentRecord,
-        build_id: str,
-        batches: Sequence[Sequence[Chunk]],
-        report: Callable[[int], None],
+    async def has_words(self, document: DocumentRecord) -> bool:
+        """Return whether every chunk of the visible build is stored by words."""
+        stored = await self._index.chunk_ids(document.collection, "", document.build_id)
+        return len(stored) >= document.chunk_count
+
+    async def add_vectors(
+        self, document: DocumentRecord, build_id: str, count: int, report: Callable[[int, int], None]
     ) -> None:
+        """Embed the `count` chunks of a build, whose words are stored, and skip those that have a vector.
+
+        The chunks come from the index, so a build that was stopped continues without its original. `report` gets the
+        number of chunks with a vector and `count`. Raise `EmbeddingError` or `SearchIndexError` when a service fails.
+        """
+        stored = await self._index.chunk_ids(document.collection, self.embedding.fingerprint, build_id)
+        finished = len(stored)
+        report(finished, count)
         writing: asyncio.Task[None] | None = None
-        finished = 0
-        remaining = sum(map(len, batches))
         try:
-            for chunks in batches:
-                batch = [_indexed(document, build_id, chunk) for chunk in chunks]
-                async with self._batches.place(chat_of(document), remaining):
-                    texts = [embedded_text(chunk) for chunk in batch]
-                    vectors = await self.embedding.embeddings.aembed_documents(texts)
-                if writing is not None:
-                    await writing
-                # The index writes this batch while the model works on the next one.
-                writing = asyncio.create_task(
-                    self._index.add(document.collection, self.embedding.fingerprint, batch, vectors), name="index-add"
-                )
-                finished += len(batch)
-                remaining -= len(batch)
-                report(finished)
+            async with aclosing(self._without_vectors(document, build_id, count, stored)) as batches:
+                async for batch in batches:
+                    async with self._batches.place(chat_of(document), count - finished):
+                        texts = [embedded_text(chunk) for chunk in batch]
+                        vectors = await self.embedding.embeddings.aembed_documents(texts)
+                    if writing is not None:
+                        await writing
+                    # The index writes this batch while the model works on the next one.
+                    writing = asyncio.create_task(
+                        self._index.add_vectors(document.collection, self.embedding.fingerprint, batch, vectors),
+                        name="index-add",
+                    )
+                    finished += len(batch)
+                    report(finished, count)
             if writing is not None:
                 await writing
         finally:
             if writing is not None and not writing.done():
                 writing.cancel()
                 await asyncio.gather(writing, return_exceptions=True)
+        if finished < count:
+            raise SearchIndexError(_LOST_WORDS, f"{count - finished} chunks of build {build_id} are gone")
+
+    async def _without_vectors(
+        self, document: DocumentRecord, build_id: str, count: int, stored: Collection[str]
+    ) -> AsyncGenerator[list[IndexedChunk]]:
+        """Yield the chunks of a build that are not among `stored`, in batches and in order."""
+        batch: list[IndexedChunk] = []
+        for start in range(0, count, _PAGE):
+            for chunk in await self._index.chunks(document.collection, build_id, start, _PAGE):
+                # The page is what has ordinals from `start` on: chunks that are missing must not shift it.
+                if start <= chunk.ordinal < start + _PAGE and chunk.chunk_id not in stored:
+                    batch.append(chunk)
+                if len(batch) == _BATCH:
+                    yield batch
+                    batch = []
+        if batch:
+            yield batch
 
 
 def chat_of(document: DocumentRecord) -> Hashable:
@@ -132,13 +159,6 @@ def chat_key(group_id: int | None, user_id: int) -> Hashable:
 def embedded_text(chunk: IndexedChunk) -> str:
     """Return the text of a chunk to embed: its place in the document says what a bare passage is about."""
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
-
-
-def _batches(chunks: Sequence[Chunk], build_id: str, stored: Collection[str]) -> list[list[Chunk]]:
-    """Return the chunks that are not stored yet, in batches of similar length: little work then goes into padding."""
-    missing = [chunk for chunk in chunks if _chunk_id(build_id, chunk) not in stored]
-    missing.sort(key=lambda chunk: len(chunk.text))
-    return [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
 
 
 def _chunk_id(build_id: str, chunk: Chunk) -> str:

@@ -87,6 +87,10 @@ class IngestResult:
     `name`, `number` and `version` are those of the document that now holds the content. `reason` is a Chinese sentence
     for REJECTED and DEFERRED; a DEFERRED document continues by itself, see `KnowledgeService.outcome`. `seconds` counts
     from the file's arrival. `hidden_text` is set when text was left out that a person does not see.
+
+    An INDEXED or UPDATED document with `vectors_left` is found by its words, while so many of its chunks wait for their
+    vectors. `seconds_left` estimates how long that takes, None if it is unknown; `reason` is then set if a failed
+    service holds them up.
     """
 
     status: IngestStatus
@@ -98,11 +102,13 @@ class IngestResult:
     seconds: float = 0.0
     reason: str = ""
     hidden_text: bool = False
+    vectors_left: int = 0
+    seconds_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a build in chunks; `total` is 0 while the file is still being read."""
+    """The progress of a build in chunks with vectors; `total` is 0 while the file is still being read."""
 
     collection: str
     name: str
@@ -112,7 +118,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A document as shown in lists. `ready` is False during its first build."""
+    """A document as shown in lists.
+
+    `ready` is False until its words are stored for the first time, `embedded` until all vectors are stored too.
+    """
 
     number: int
     name: str
@@ -122,6 +131,7 @@ class DocumentEntry:
     uploader_id: int
     uploaded_at: datetime
     ready: bool
+    embedded: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 import unicodedata
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -33,13 +33,19 @@ from services.text.cleaning import clean
 
 log = logging.getLogger(__name__)
 
-# Sizes are bytes. A build holds all chunks of its document in memory, about 100 MB for the largest file.
+# Sizes are bytes. A build holds all chunks of its document in memory until their words are stored, about 100 MB for the
+# largest file.
 _BUILDS = Places(total=6, of_chat=4, large=3, large_of_chat=2, small=1 << 20)
 _DOWNLOADS = Places(total=6, of_chat=3, large=4, large_of_chat=2, small=1 << 20)
 _MAKE_ROOM = "请管理员发 /kb list 看有哪些文件，用 /kb delete 删掉不用的再发。"
 _TELL_OPERATOR = "要重新入库，把文件放进数据目录的 import/知识库名 再发 /kb load。"
 # Seconds between attempts while the embedding service or the index is down: short at first, then every minute.
 _RETRY_AFTER_S = (5.0, 15.0, 60.0)
+# Seconds for which the sender of a file that can be found by its words waits to hear that it is complete. A small file
+# is complete after a batch or two; a large one shows within this time how long it will take.
+_SMALL_CHUNKS = 64
+_EMBEDDED_WITHIN_S = 2.0
+_SMALL_EMBEDDED_WITHIN_S = 10.0
 _MAX_NAME_CHARS = 120
 _OUT_OF_RESOURCES = "机器人的磁盘或内存不够用，请管理员查看日志。"
 
@@ -56,14 +62,22 @@ class DocumentView:
 class _Build:
     """A running build. `trouble` is set, and `reason` filled, while the build waits for a failed service.
 
-    `planned` counts the chunks of a new document from their admission until they are visible.
+    `by_words` is completed when the document can be found by its words while its vectors are still being made.
+    `build_id` is then the visible build. `embedding_since` (seconds of the event loop's clock) is when that began, with
+    `embedded_before` chunks that had a vector. `planned` counts the chunks of a new document from their admission until
+    they are visible.
     """
 
-    task: asyncio.Task[IngestResult]
     progress: Progress
-    trouble: asyncio.Event
+    by_words: asyncio.Future[DocumentRecord]
+    trouble: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[IngestResult] = field(init=False)
+    build_id: str = ""
     reason: str = ""
     planned: int = 0
+    hidden_text: bool = False
+    embedding_since: float = 0.0
+    embedded_before: int = 0
 
 
 class KnowledgeService:
@@ -77,13 +91,16 @@ class KnowledgeService:
         builder: IndexBuilder,
         settings: KnowledgeSettings,
         retry_after_s: Sequence[float] = _RETRY_AFTER_S,
+        embedded_within_s: tuple[float, float] = (_SMALL_EMBEDDED_WITHIN_S, _EMBEDDED_WITHIN_S),
     ) -> None:
+        """`embedded_within_s` is how long the outcomes of a small and of a large file wait for their vectors."""
         self._records = records
         self._files = files
         self._index = index
         self._builder = builder
         self._settings = settings
         self._retry_after_s = retry_after_s
+        self._embedded_within_s = embedded_within_s
         self._closing = False
         self._places = JobGate(_BUILDS)
         self._downloads = JobGate(_DOWNLOADS)
@@ -164,7 +181,9 @@ class KnowledgeService:
         return self._files.new_incoming()
 
     async def ingest(self, file: IncomingFile) -> IngestResult:
-        """Ingest one file, and wait until it is searchable, rejected or deferred.
+        """Ingest one file, and wait until it is searchable by its words, rejected or deferred.
+
+        The call waits some seconds longer if the vectors are then complete, too.
 
         `file.path` is gone afterwards in every case. Cancelling the call leaves the build running. Raise `StorageError`
         or `RecordsError` when the file could not even be stored.
@@ -188,12 +207,12 @@ class KnowledgeService:
         build = self._start_build(document)
         trouble = asyncio.create_task(build.trouble.wait())
         try:
-            await asyncio.wait({build.task, trouble}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({build.task, build.by_words, trouble}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             trouble.cancel()
-        if not build.task.done():
+        if not build.task.done() and not build.by_words.done():
             return _result(IngestStatus.DEFERRED, document, build.reason)
-        return await self._ended(build.task, document)
+        return await self._searchable(build, document)
 
     async def add_text(
         self, collection: str, title: str, text: str, group_id: int | None, user_id: int
@@ -224,15 +243,15 @@ class KnowledgeService:
             yield result
 
     async def outcome(self, document_id: int) -> IngestResult | None:
-        """Wait for the build of a registered document and return the final result; None if the document is gone."""
+        """Wait until a registered document is searchable or rejected, like `ingest`; None if the document is gone."""
         document = await self._records.get(document_id)
         if document is None:
             return None
         build = self._builds.get(document_id)
         if build is None:
             return _result(_ready_status(document), document)
-        await asyncio.wait({build.task})
-        return await self._ended(build.task, document)
+        await asyncio.wait({build.task, build.by_words}, return_when=asyncio.FIRST_COMPLETED)
+        return await self._searchable(build, document)
 
     # -- queries ------------------------------------------------------------------------------------------------------
 
@@ -322,9 +341,13 @@ class KnowledgeService:
         comparable = [
             row for row in rows if row.embedding_fingerprint == embedding_fingerprint and row.id not in without_words
         ]
-        if (await self._index.count(collection, embedding_fingerprint)).dense < sum(
-            row.chunk_count for row in comparable
-        ):
+        vectors = (await self._index.count(collection, embedding_fingerprint)).dense
+        # Builds in progress must not make up for what others have lost.
+        unfinished = {row.build_id for row in rows if not row.embedding_fingerprint}
+        unfinished.update(row.target_build_id for row in rows if row.target_build_id)
+        for build_id in sorted(unfinished):
+            vectors -= len(await self._index.chunk_ids(collection, embedding_fingerprint, build_id))
+        if vectors < sum(row.chunk_count for row in comparable):
             for row in comparable:
                 if len(await self._index.chunk_ids(collection, embedding_fingerprint, row.build_id)) < row.chunk_count:
                     without_vectors.add(row.id)
@@ -336,7 +359,7 @@ class KnowledgeService:
         lost = {row.id for row in rows if row.id in lost and current.get(row.id) == row.build_id}
         if not lost:
             return None
-        started = await self._records.ask_rebuild(collection, lost - self._beyond_repair)
+        started = await self._records.ask_rebuild(collection, lost - self._beyond_repair, without_words=without_words)
         if started:
             log.warning("the index has lost %s documents of %s; they are built again", len(started), collection)
         for row in started:
@@ -349,11 +372,16 @@ class KnowledgeService:
         )
 
     async def purge(self) -> None:
-        """Remove retired chunks and originals; retry failed removals after the next change or start."""
+        """Remove retired chunks and originals; retry failed removals after the next change or start.
+
+        A new version may retire a build whose vectors are still being made. It is stopped first, so that no vector
+        comes after the removal.
+        """
         async with self._purging:
             for row in await self._records.retired():
                 try:
                     if row.build_id:
+                        await self._stop([build for build in self._builds.values() if build.build_id == row.build_id])
                         await self._index.delete_build(row.collection, row.build_id)
                     if row.stored_name:
                         await self._files.remove(row.stored_name)
@@ -472,8 +500,9 @@ class KnowledgeService:
                 build.planned = count
 
     def _start_build(self, document: DocumentRecord) -> _Build:
-        task = asyncio.create_task(self._build(document), name=f"build-{document.id}")
-        build = _Build(task, Progress(document.collection, document.name, 0, 0), asyncio.Event())
+        loop = asyncio.get_running_loop()
+        build = _Build(Progress(document.collection, document.name, 0, 0), loop.create_future())
+        build.task = asyncio.create_task(self._build(document, build), name=f"build-{document.id}")
         self._builds[document.id] = build
 
         def finished(done: asyncio.Task[IngestResult]) -> None:
@@ -482,26 +511,27 @@ class KnowledgeService:
             if not done.cancelled() and (error := done.exception()) is not None:
                 log.error("building document %s failed", document.id, exc_info=error)
 
-        task.add_done_callback(finished)
+        build.task.add_done_callback(finished)
         return build
 
-    async def _build(self, document: DocumentRecord) -> IngestResult:
+    async def _build(self, document: DocumentRecord, build: _Build) -> IngestResult:
         for wait_s in chain(self._retry_after_s, repeat(self._retry_after_s[-1])):
             try:
-                return await self._attempt(document)
+                present = await self._records.get(document.id)
+                if present is None:
+                    return _result(IngestStatus.REMOVED, document)
+                return await self._attempt(present, build)
             except (ServiceError, OSError) as error:
                 log.exception("building document %s is put off for %s s", document.id, wait_s)
-                build = self._builds[document.id]
                 build.reason = (error if isinstance(error, ServiceError) else StorageError(_OUT_OF_RESOURCES)).told()
                 build.trouble.set()
             await asyncio.sleep(wait_s)
         raise AssertionError("the waiting times never end")
 
-    async def _attempt(self, document: DocumentRecord) -> IngestResult:
-        def report(done: int, total: int) -> None:
-            if build := self._builds.get(document.id):
-                build.progress = Progress(document.collection, document.name, done, total)
-
+    async def _attempt(self, document: DocumentRecord, build: _Build) -> IngestResult:
+        """Make what the document still lacks: its words, then its vectors."""
+        if _waits_for_vectors(document) and await self._builder.has_words(document):
+            return await self._embed(document, build)
         build_id = self._builder.build_id(document)
         if not await self._records.set_target(document.id, build_id):
             return _result(IngestStatus.REMOVED, document)
@@ -514,23 +544,80 @@ class KnowledgeService:
             try:
                 if not await asyncio.to_thread(path.exists):
                     raise DocumentRejected("原文件不在了，请重新发一次。", str(path))  # noqa: TRY301
-                parsed = await self._builder.run(document, path, admit, report)
+                parsed = await self._builder.add_words(document, path, admit)
             except DocumentRejected as error:
                 log.warning("document %s was rejected: %s", document.id, error)
                 return await self._reject(document, error)
-        embedding_fingerprint = self._builder.embedding.fingerprint
+            count, build.hidden_text = len(parsed.chunks), parsed.hidden_text
+            del parsed
+        fingerprint = self._builder.embedding.fingerprint
+        # A rebuild of what is found by its meaning stays hidden until it is found by its meaning, too. A new version
+        # is the truth as soon as its words are there.
+        is_hidden = document.embedding_fingerprint == fingerprint
+        if is_hidden:
+            await self._builder.add_vectors(document, build_id, count, self._report(document, build))
         async with self._admitting:
             published = await self._records.publish(
-                document.collection, document.id, build_id, embedding_fingerprint, len(parsed.chunks)
+                document.collection, document.id, build_id, fingerprint if is_hidden else "", count
             )
-            if build := self._builds.get(document.id):
-                build.planned = 0
+            build.planned = 0
         self._run_later(self.purge())
         if published is None:
             return _result(IngestStatus.REMOVED, document)
-        if document.embedding_fingerprint not in ("", embedding_fingerprint):
-            self._run_later(self._drop_unused_vectors(document.collection))
-        return replace(_result(_ready_status(published), published), hidden_text=parsed.hidden_text)
+        return self._whole(published, build) if is_hidden else await self._embed(published, build)
+
+    async def _embed(self, document: DocumentRecord, build: _Build) -> IngestResult:
+        """Make the vectors of a visible build."""
+        if not build.by_words.done():
+            build.by_words.set_result(document)
+            build.trouble.clear()
+            build.embedding_since = asyncio.get_running_loop().time()
+        build.build_id = document.build_id
+        await self._builder.add_vectors(
+            document, document.build_id, document.chunk_count, self._report(document, build)
+        )
+        fingerprint = self._builder.embedding.fingerprint
+        embedded = await self._records.set_embedded(document.id, document.build_id, fingerprint)
+        if embedded is None:
+            return _result(IngestStatus.REMOVED, document)
+        self._run_later(self._drop_unused_vectors(document.collection))
+        return self._whole(embedded, build)
+
+    @staticmethod
+    def _report(document: DocumentRecord, build: _Build) -> Callable[[int, int], None]:
+        def report(done: int, total: int) -> None:
+            if not build.progress.total:
+                build.embedded_before = done
+            build.progress = Progress(document.collection, document.name, done, total)
+
+        return report
+
+    @staticmethod
+    def _whole(document: DocumentRecord, build: _Build) -> IngestResult:
+        return replace(_result(_ready_status(document), document), hidden_text=build.hidden_text)
+
+    async def _searchable(self, build: _Build, document: DocumentRecord) -> IngestResult:
+        """Return the result of a build that ended, or whose document can already be found by its words."""
+        if not build.task.done():
+            published = build.by_words.result()
+            small_s, large_s = self._embedded_within_s
+            trouble = asyncio.create_task(build.trouble.wait())
+            try:
+                await asyncio.wait(
+                    {build.task, trouble},
+                    timeout=small_s if published.chunk_count <= _SMALL_CHUNKS else large_s,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+            finally:
+                trouble.cancel()
+            if not build.task.done():
+                return replace(
+                    self._whole(published, build),
+                    reason=build.reason if build.trouble.is_set() else "",
+                    vectors_left=published.chunk_count - build.progress.done,
+                    seconds_left=_seconds_left(build),
+                )
+        return await self._ended(build.task, document)
 
     async def _reject(self, document: DocumentRecord, error: DocumentRejected) -> IngestResult:
         if document.state == DocumentState.PENDING:
@@ -554,10 +641,13 @@ class KnowledgeService:
         return await self.outcome(document.id) or _result(IngestStatus.REMOVED, document)
 
     async def _stop_builds(self, documents: list[DocumentRecord]) -> None:
-        tasks = [build.task for row in documents if (build := self._builds.get(row.id)) is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._stop([build for row in documents if (build := self._builds.get(row.id)) is not None])
+
+    @staticmethod
+    async def _stop(builds: Sequence[_Build]) -> None:
+        for build in builds:
+            build.task.cancel()
+        await asyncio.gather(*(build.task for build in builds), return_exceptions=True)
 
     async def _drop_unused_vectors(self, collection: str) -> None:
         """Delete the vectors of former embedding models once no document of the collection needs them."""
@@ -576,6 +666,21 @@ class KnowledgeService:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(finished)
+
+
+def _waits_for_vectors(document: DocumentRecord) -> bool:
+    """Return whether the words of a document are published and its vectors not complete."""
+    published = document.state == DocumentState.READY and not document.target_build_id
+    return published and not document.embedding_fingerprint
+
+
+def _seconds_left(build: _Build) -> float | None:
+    """Estimate how long the vectors of a build will take, by their speed so far; None if there are none yet."""
+    embedded = build.progress.done - build.embedded_before
+    if embedded <= 0:
+        return None
+    elapsed = asyncio.get_running_loop().time() - build.embedding_since
+    return (build.progress.total - build.progress.done) * elapsed / embedded
 
 
 def _gap(documents: int, words: int, vectors: int, beyond_repair: int) -> IndexGap:
@@ -619,6 +724,7 @@ def _entry(document: DocumentRecord) -> DocumentEntry:
         uploader_id=document.uploader_id,
         uploaded_at=document.uploaded_at,
         ready=document.state == DocumentState.READY,
+        embedded=bool(document.embedding_fingerprint),
     )
 
 

@@ -11,6 +11,9 @@ from services.database import Database
 from services.records.tables import CollectionRecord, DocumentRecord, DocumentState, RetiredRecord, UploadRecord
 from services.records.traces import erase_documents
 
+# What is visible and what must not be found is asked for by every question. Retired builds change together with it.
+_TABLE = DocumentRecord.__tablename__
+
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
@@ -45,17 +48,22 @@ class NoRoom:
 
 @dataclass(frozen=True, slots=True)
 class VisibleChunks:
-    """The numbers of chunks of a collection's visible documents: all, and those with vectors of the requested model."""
+    """The numbers of chunks of a collection's visible documents.
+
+    `chunks` counts all of them and `vectors` those of documents with all vectors of the requested model. `by_words`
+    counts the documents whose vectors are still being made.
+    """
 
     chunks: int
     vectors: int
+    by_words: int
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionTotals:
     """Totals of a collection according to the records.
 
-    `stale` counts visible documents without vectors of the requested model.
+    `stale` counts visible documents with the vectors of another model than the requested one.
     """
 
     documents: int
@@ -76,7 +84,7 @@ class DocumentRecords:
 
         Nothing is written if the originals of the collection would exceed `max_total_bytes`; 0 means no limit.
         """
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             await self._note_upload(session, new.upload_id, None)
             same = await session.scalar(
                 select(DocumentRecord).where(
@@ -117,7 +125,7 @@ class DocumentRecords:
 
     async def set_target(self, document_id: int, build_id: str) -> bool:
         """Set the build in progress and retire an earlier, abandoned one. Return False if the document is gone."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             document = await session.get(DocumentRecord, document_id)
             if document is None:
                 return False
@@ -129,11 +137,12 @@ class DocumentRecords:
     async def publish(
         self, collection: str, document_id: int, build_id: str, embedding_fingerprint: str, chunk_count: int
     ) -> DocumentRecord | None:
-        """Make a finished build visible and hide what it replaces, in one transaction.
+        """Make a build visible, all of whose words are stored, and hide what it replaces, in one transaction.
 
-        Return None if the document has been deleted or a later version is already visible; the build is then retired.
+        `embedding_fingerprint` is the model of its vectors, or empty while they are not complete. Return None if the
+        document has been deleted or a later version is already visible; the build is then retired.
         """
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             document = await session.get(DocumentRecord, document_id)
             if document is None:
                 session.add(RetiredRecord(collection=collection, build_id=build_id))
@@ -148,7 +157,7 @@ class DocumentRecords:
                     )
                 )
             ).all()
-            if document.build_id:
+            if document.build_id not in ("", build_id):
                 session.add(RetiredRecord(collection=document.collection, build_id=document.build_id))
             document.build_id, document.target_build_id = build_id, ""
             document.embedding_fingerprint, document.chunk_count = embedding_fingerprint, chunk_count
@@ -159,9 +168,18 @@ class DocumentRecords:
             await self._retire(session, [other for other in family if other.version < document.version])
             return document
 
+    async def set_embedded(self, document_id: int, build_id: str, embedding_fingerprint: str) -> DocumentRecord | None:
+        """Record that all vectors of a visible build are stored. Return None if the build is not visible any more."""
+        async with self._database.writing(_TABLE) as session:
+            document = await session.get(DocumentRecord, document_id)
+            if document is None or document.build_id != build_id:
+                return None
+            document.embedding_fingerprint = embedding_fingerprint
+            return document
+
     async def discard(self, documents: Sequence[DocumentRecord]) -> None:
         """Hide documents permanently; their chunks and files wait in `retired`."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             found = await session.scalars(
                 select(DocumentRecord).where(DocumentRecord.id.in_([document.id for document in documents]))
             )
@@ -169,43 +187,57 @@ class DocumentRecords:
 
     async def clear(self, collection: str, at_most: int) -> list[DocumentRecord]:
         """Hide every document of a collection, unless there are more than `at_most`. Return all of them."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             found = (await session.scalars(select(DocumentRecord).where(DocumentRecord.collection == collection))).all()
             if len(found) <= at_most:
                 await self._retire(session, found)
             return list(found)
 
-    async def ask_rebuild(self, collection: str, only: Collection[int] | None = None) -> list[DocumentRecord]:
+    async def ask_rebuild(
+        self, collection: str, only: Collection[int] | None = None, *, without_words: Collection[int] = ()
+    ) -> list[DocumentRecord]:
         """Increment the revision of visible documents, so that their build ids change, and return those documents.
 
-        `only` names the documents by id; None means all. A document with a rebuild in progress is left out.
+        `only` names the documents by id; None means all. A document whose words or vectors are being made is left out.
+        Those `without_words` are no longer found, so they count as not embedded: their new words are shown as soon as
+        they are stored.
         """
         wanted = select(DocumentRecord).where(
             DocumentRecord.collection == collection,
             DocumentRecord.state == DocumentState.READY,
             DocumentRecord.target_build_id == "",
+            DocumentRecord.embedding_fingerprint != "",
         )
         if only is not None:
             wanted = wanted.where(DocumentRecord.id.in_(only))
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             found = (await session.scalars(wanted)).all()
             for document in found:
                 document.revision += 1
                 document.target_build_id = "asked"
+                if document.id in without_words:
+                    document.embedding_fingerprint = ""
             return list(found)
 
     async def unfinished(self) -> list[DocumentRecord]:
-        """Return the documents with work left: those never built, and those to be rebuilt."""
+        """Return the documents with work left: those never built, without all vectors, or to be rebuilt."""
         async with self._database.reading() as session:
             found = await session.scalars(
                 select(DocumentRecord)
-                .where((DocumentRecord.state == DocumentState.PENDING) | (DocumentRecord.target_build_id != ""))
+                .where(
+                    (DocumentRecord.state == DocumentState.PENDING)
+                    | (DocumentRecord.target_build_id != "")
+                    | (DocumentRecord.embedding_fingerprint == "")
+                )
                 .order_by(DocumentRecord.id)
             )
             return list(found)
 
-    async def hidden_builds(self, collection: str) -> set[str]:
+    async def hidden_builds(self, collection: str) -> frozenset[str]:
         """Return the builds that may be in the index but must not be found."""
+        return await self._database.kept(_TABLE, ("hidden", collection), lambda: self._hidden_builds(collection))
+
+    async def _hidden_builds(self, collection: str) -> frozenset[str]:
         async with self._database.reading() as session:
             under_way = await session.scalars(
                 select(DocumentRecord.target_build_id).where(
@@ -215,10 +247,17 @@ class DocumentRecords:
             retired = await session.scalars(
                 select(RetiredRecord.build_id).where(RetiredRecord.collection == collection)
             )
-            return {*under_way, *retired} - {""}
+            return frozenset((*under_way, *retired)) - {""}
 
     async def visible_chunks(self, collection: str, embedding_fingerprint: str) -> VisibleChunks:
         """Return how many chunks of a collection the index must hold at least."""
+        return await self._database.kept(
+            _TABLE,
+            ("chunks", collection, embedding_fingerprint),
+            lambda: self._visible_chunks(collection, embedding_fingerprint),
+        )
+
+    async def _visible_chunks(self, collection: str, embedding_fingerprint: str) -> VisibleChunks:
         async with self._database.reading() as session:
             row = (
                 await session.execute(
@@ -230,6 +269,7 @@ class DocumentRecords:
                             ),
                             0,
                         ),
+                        func.count().filter(DocumentRecord.embedding_fingerprint == ""),
                     ).where(DocumentRecord.collection == collection, DocumentRecord.state == DocumentState.READY)
                 )
             ).one()
@@ -269,7 +309,7 @@ class DocumentRecords:
 
     async def retire_unknown(self, collection: str, builds: Collection[str]) -> int:
         """Retire those of `builds` that belong to no document and are not retired yet, and return their number."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             of_documents = select(DocumentRecord.build_id, DocumentRecord.target_build_id).where(
                 DocumentRecord.collection == collection
             )
@@ -282,17 +322,21 @@ class DocumentRecords:
 
     async def visible(self, collection: str, build_ids: Collection[str]) -> Mapping[str, DocumentRecord]:
         """Return the visible documents of this collection by build; nothing else may be shown to anyone."""
-        if not build_ids:
-            return {}
-        async with self._database.reading() as session:
-            found = await session.scalars(
-                select(DocumentRecord).where(
-                    DocumentRecord.collection == collection,
-                    DocumentRecord.state == DocumentState.READY,
-                    DocumentRecord.build_id.in_(build_ids),
+        found = {build_id: await self._visible(collection, build_id) for build_id in build_ids}
+        return {build_id: document for build_id, document in found.items() if document is not None}
+
+    async def _visible(self, collection: str, build_id: str) -> DocumentRecord | None:
+        async def read() -> DocumentRecord | None:
+            async with self._database.reading() as session:
+                return await session.scalar(
+                    select(DocumentRecord).where(
+                        DocumentRecord.collection == collection,
+                        DocumentRecord.state == DocumentState.READY,
+                        DocumentRecord.build_id == build_id,
+                    )
                 )
-            )
-            return {document.build_id: document for document in found}
+
+        return await self._database.kept(_TABLE, ("visible", collection, build_id), read)
 
     async def page(self, collection: str, offset: int, limit: int) -> list[DocumentRecord]:
         """Return one page of documents, ordered by number, then version."""
@@ -332,7 +376,9 @@ class DocumentRecords:
                         func.coalesce(func.sum(DocumentRecord.chunk_count).filter(ready), 0),
                         func.coalesce(func.sum(DocumentRecord.size).filter(ready), 0),
                         func.count().filter(DocumentRecord.state == DocumentState.PENDING),
-                        func.count().filter(ready, DocumentRecord.embedding_fingerprint != embedding_fingerprint),
+                        func.count().filter(
+                            ready, DocumentRecord.embedding_fingerprint.not_in(("", embedding_fingerprint))
+                        ),
                     ).where(DocumentRecord.collection == collection)
                 )
             ).one()
@@ -345,7 +391,7 @@ class DocumentRecords:
 
     async def forget_retired(self, retired_id: int) -> None:
         """Delete the row of chunks and a file that have been removed."""
-        async with self._database.writing() as session:
+        async with self._database.writing(_TABLE) as session:
             await session.execute(delete(RetiredRecord).where(RetiredRecord.id == retired_id))
 
     async def stored_names(self) -> set[str]:

@@ -131,7 +131,7 @@ class GateFeedbackRecords:
         """Write down one opinion. `source` is how it was given, at most 16 characters."""
         row = GateFeedbackRecord
         newest = select(row.id).where(row.collection == collection).order_by(row.id.desc()).limit(FEEDBACK_KEPT)
-        async with self._database.writing() as session:
+        async with self._database.writing(row.__tablename__) as session:
             await session.execute(
                 insert(row).values(
                     collection=collection, rerank_score=rerank_score, helpful=helpful, created_at=now(), source=source
@@ -141,6 +141,9 @@ class GateFeedbackRecords:
 
     async def all(self, collection: str) -> list[GateFeedback]:
         """Return the opinions on one knowledge base, newest first, at most 200."""
+        return await self._database.kept(GateFeedbackRecord.__tablename__, collection, lambda: self._all(collection))
+
+    async def _all(self, collection: str) -> list[GateFeedback]:
         row = GateFeedbackRecord
         chosen = select(row).where(row.collection == collection).order_by(row.id.desc()).limit(FEEDBACK_KEPT)
         async with self._database.reading() as session:

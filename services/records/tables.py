@@ -57,7 +57,8 @@ class DocumentRecord(Base):
 
     It is visible exactly while `state` is READY, and then through the chunks of `build_id`. `target_build_id` names a
     build in progress: the first one of a PENDING document, or the one that will replace the visible build. `revision`
-    counts the requested rebuilds.
+    counts the requested rebuilds. `embedding_fingerprint` is the model that made the vectors of the visible build, or
+    empty while some are missing; the build is then found by its words and by the vectors it has.
     """
 
     __tablename__ = "documents"

@@ -1,6 +1,7 @@
 """Query expansion: other words for a question whose own words found nothing, for one second round and no third."""
 
 import logging
+from collections.abc import Collection
 
 from langchain_core.prompts import ChatPromptTemplate
 from pydantic import BaseModel, Field
@@ -30,7 +31,7 @@ class QueryExpansion:
         self._model = model
         self._prompt = prompt
 
-    async def words(self, collection: str, query: Query, hidden_builds: set[str]) -> list[str]:
+    async def words(self, collection: str, query: Query, hidden_builds: Collection[str]) -> list[str]:
         """Return up to five words that are not in the question.
 
         A model that fails adds no words. Raise `SearchIndexError` if the index fails.

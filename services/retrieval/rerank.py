@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -146,7 +146,8 @@ class EmbeddedReranker:
     For e5, the score of the best candidate is the probability that the collection answers the message, computed by the
     trained networks. The score of another candidate is lower in proportion to its fused score. For other embeddings,
     and for a question that could not be embedded, the score is a logistic function of the distance to the measured
-    threshold.
+    threshold. A candidate without a vector, of a document that is still being embedded, is scored by its words as if
+    nothing had vectors; the others are scored without it.
     """
 
     name = "自带"
@@ -161,19 +162,24 @@ class EmbeddedReranker:
         """Return the scores. They are computed by arithmetic, in well under a millisecond."""
         if not _SAYS_SOMETHING.search(evidence.text):
             return [0.0] * len(candidates)
-        if evidence.vector is None or evidence.topic is None or self._scale is CosineScale.UNKNOWN:
-            lowest = _between(_COVERAGE_TINY, _COVERAGE_LARGE, evidence.words.chunk_count)
-            return [
-                _logistic((item.coverage * evidence.words.shrinkage - lowest) / _COVERAGE_UNIT) for item in candidates
-            ]
+        by_words = [_score_by_words(evidence, item) for item in candidates]
+        with_vector = [item for item in evidence.recalled if item.hit.cosine is not None]
+        if not with_vector or evidence.vector is None or evidence.topic is None or self._scale is CosineScale.UNKNOWN:
+            return by_words
         if self._scale is CosineScale.UNIVERSAL_SENTENCE_ENCODER:
             lowest = _between(_FUSED_TINY, _FUSED_LARGE, evidence.words.chunk_count)
-            return [_logistic((item.fused - lowest) / _FUSED_UNIT) for item in candidates]
-        logit = self.logit(evidence)
-        best = evidence.recalled[0].fused
-        scores = [_logistic(logit - _SLOPE * (best - item.fused)) for item in candidates]
+            by_vectors = [_logistic((item.fused - lowest) / _FUSED_UNIT) for item in candidates]
+            named = 0.0
+        else:
+            logit = self.logit(replace(evidence, recalled=with_vector))
+            best = with_vector[0].fused
+            by_vectors = [_logistic(logit - _SLOPE * (best - item.fused)) for item in candidates]
+            named = _NAMED
+        scores = [
+            by_words[place] if item.hit.cosine is None else by_vectors[place] for place, item in enumerate(candidates)
+        ]
         return [
-            max(score, _NAMED) if evidence.words.names(item.hit.matched) else score
+            max(score, named) if evidence.words.names(item.hit.matched) else score
             for score, item in zip(scores, candidates, strict=True)
         ]
 
@@ -182,6 +188,11 @@ class EmbeddedReranker:
         features = describe(evidence, self._coefficients.background)
         vector = np.asarray(evidence.vector, np.float32)[None]
         return float(self._coefficients.logit(np.append(features, self._coefficients.kind(vector))[None])[0])
+
+
+def _score_by_words(evidence: Evidence, item: Candidate) -> float:
+    lowest = _between(_COVERAGE_TINY, _COVERAGE_LARGE, evidence.words.chunk_count)
+    return _logistic((item.coverage * evidence.words.shrinkage - lowest) / _COVERAGE_UNIT)
 
 
 def _between(tiny: float, large: float, chunk_count: int) -> float:

@@ -48,17 +48,22 @@ _NEAR_MISS = 0.03
 _REACH = 1
 _NO_VECTORS = "资料的向量索引出错了，请管理员查看日志。"
 _BY_WORDS = "这次只按字词查找。"
+_SOME_BY_WORDS = "有 {count} 个文件还在入库，现在只能按字词找到，稍后再问可能会有。"
 
 
 @dataclass(frozen=True, slots=True)
 class _Recall:
-    """The part of the index's results that the collection may show, with the documents it belongs to."""
+    """The part of the index's results that the collection may show, with the documents it belongs to.
+
+    `by_words` is the number of documents that are still being embedded.
+    """
 
     result: SearchResult
     documents: Mapping[str, DocumentRecord]
-    hidden: set[str]
+    hidden: frozenset[str]
     vector: list[float] | None
     feedback: Sequence[GateFeedback]
+    by_words: int
     warning: str
 
 
@@ -190,14 +195,16 @@ class Retriever:
         # visible build, or another build became visible during the search.
         by_vectors = vector is not None and expected.vectors > 0
         unseen = by_vectors and not hits
+        replaced = len(hits) < len(result.hits) or (not hits and expected.chunks > 0)
         lost = result.chunk_count < expected.chunks or unseen or (by_vectors and result.topic is None)
         if gap := await self._gap(collection, lost=lost):
             if not gap.searchable:
                 raise SearchIndexError(gap.notice)
             warning += gap.notice
-        elif unseen and repeat:
+        elif replaced and repeat:
             return await self._recall(collection, query, repeat=False)
-        return _Recall(replace(result, hits=hits), documents, set(hidden), vector, feedback, warning)
+        found = replace(result, hits=hits)
+        return _Recall(found, documents, hidden, vector, feedback, expected.by_words, warning)
 
     async def _gap(self, collection: str, *, lost: bool) -> IndexGap | None:
         """What the index has lost of a collection: looked for at its first search, and when a search shows it."""
@@ -226,7 +233,8 @@ class Retriever:
             term_weights=words.weights,
             threshold=calibrated(self._threshold(strictness), recall.feedback),
             chunk_count=recall.result.chunk_count,
-            warning=recall.warning,
+            # With an answer it does not matter that there might have been another one.
+            warning=recall.warning or (_SOME_BY_WORDS.format(count=recall.by_words) if recall.by_words else ""),
         )
         if not fused:
             return found
@@ -248,6 +256,7 @@ class Retriever:
         return replace(
             found,
             status=RetrievalStatus.USABLE if approved else RetrievalStatus.LOW_CONFIDENCE,
+            warning=recall.warning if approved else found.warning,
             references=tuple(await self._references(collection, approved, recall.documents)),
             nearest=_names(judged, recall.documents),
             candidates=tuple(judged),

@@ -51,7 +51,7 @@ async def test_kill_at_random_moments(
             await bot.start()
             await client.reconnect()
         model_server.switch(Mode.OK)
-        await _until(lambda: not _rows(database, "SELECT id FROM documents WHERE state != 'ready'"), 120)
+        await _until(lambda: not _rows(database, "SELECT id FROM documents WHERE embedding_fingerprint = ''"), 120)
         await _until(lambda: not _rows(database, "SELECT id FROM uploads"), 60)
         await _until(lambda: not _rows(database, "SELECT id FROM retired"), 60)
         await _check_knowledge(client, database, bot.data_directory / "files")

@@ -1,5 +1,6 @@
 """A search index in memory by brute force, for tests of everything that uses an index."""
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -34,19 +35,19 @@ class MemoryIndex:
         self._words: dict[str, dict[str, IndexedChunk]] = {}
         self._vectors: dict[tuple[str, str], dict[str, tuple[str, tuple[float, ...]]]] = {}
 
-    async def add(
-        self,
-        collection: str,
-        embedding_fingerprint: str,
-        chunks: Sequence[IndexedChunk],
-        vectors: Sequence[Vector] | None,
-    ) -> None:
-        """Store chunks, replacing those with the same id."""
+    async def add_words(self, collection: str, chunks: Sequence[IndexedChunk]) -> None:
+        """Store chunks by words, replacing those with the same id, giving way to other tasks as the real index does."""
+        await asyncio.sleep(0)
         self._check()
-        if not chunks:
-            return
-        self._words.setdefault(collection, {}).update({chunk.chunk_id: chunk for chunk in chunks})
-        if vectors is not None:
+        if chunks:
+            self._words.setdefault(collection, {}).update({chunk.chunk_id: chunk for chunk in chunks})
+
+    async def add_vectors(
+        self, collection: str, embedding_fingerprint: str, chunks: Sequence[IndexedChunk], vectors: Sequence[Vector]
+    ) -> None:
+        """Store the vectors of chunks, replacing those of the same model."""
+        self._check()
+        if chunks:
             stored = self._vectors.setdefault((collection, embedding_fingerprint), {})
             for chunk, vector in zip(chunks, vectors, strict=True):
                 stored[chunk.chunk_id] = (chunk.build_id, tuple(vector))

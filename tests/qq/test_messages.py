@@ -1,5 +1,9 @@
 """Tests of answers and outcomes as people read them."""
 
+from dataclasses import replace
+
+import pytest
+
 from qq.messages import answer_reply, answer_text, arrival_text, ingest_text, passage_text, receipt_text
 from qq.outbox.replies import Picture
 from qq.render.drawings import Code, Table
@@ -99,6 +103,25 @@ def test_one_outcome_reads_as_ever() -> None:
     assert receipt_text([result], 2) == "「甲.pdf」已入库，4 块，用时 5.0 秒。还有 2 个文件正在读。"
     assert arrival_text(["甲.pdf"]) == "收到「甲.pdf」，正在入库…"
     assert arrival_text(["甲.pdf", "乙.pdf"]) == "收到 2 个文件，正在入库…"
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds_left", "reason", "words"),
+    [
+        (IngestStatus.INDEXED, 41.0, "", "现在能按字词找到，完整入库约还要 50 秒。"),
+        (IngestStatus.UPDATED, 0.2, "", "现在能按字词找到，完整入库约还要 10 秒。"),
+        (IngestStatus.INDEXED, 111.0, "", "现在能按字词找到，完整入库约还要 2 分钟。"),
+        (IngestStatus.INDEXED, None, "", "现在能按字词找到，完整入库还要一会儿。"),
+        (IngestStatus.INDEXED, None, "向量服务连不上。", "现在只能按字词找到：向量服务连不上。恢复后会自动补全。"),
+    ],
+)
+def test_a_file_without_all_vectors_says_so(
+    status: IngestStatus, seconds_left: float | None, reason: str, words: str
+) -> None:
+    result = replace(_result(status, "甲.pdf", reason), vectors_left=3, seconds_left=seconds_left)
+    assert ingest_text(result) == ingest_text(_result(status, "甲.pdf")) + words
+    together = receipt_text([result, _result(IngestStatus.INDEXED, "乙.pdf")], 0)
+    assert together.endswith("\n现在能按字词找到，完整入库还要一会儿：「甲.pdf」")
 
 
 def test_several_outcomes_are_sums_then_failures_then_names() -> None:

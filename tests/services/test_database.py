@@ -238,3 +238,47 @@ async def test_a_migration_that_fails_leaves_nothing(tmp_path: Path) -> None:
     async with opened.reading() as session:
         assert await session.scalar(select(func.count()).select_from(DocumentRecord)) == 0
     await opened.close()
+
+
+async def test_a_kept_result_is_read_again_after_a_change_of_its_table(tmp_path: Path) -> None:
+    database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
+    reads: list[int] = []
+
+    async def read() -> int:
+        reads.append(len(reads))
+        return reads[-1]
+
+    async def kept() -> int:
+        return await database.kept("documents", "key", read)
+
+    assert [await kept(), await kept()] == [0, 0]
+    assert await database.kept("documents", "other key", read) == 1
+    async with database.writing("turns"):
+        pass
+    async with database.writing():
+        pass
+    assert await kept() == 0
+    async with database.writing("documents"):
+        pass
+    assert [await kept(), await kept()] == [2, 2]
+    with pytest.raises(ValueError, match="half-way"):
+        async with database.writing("documents"):
+            raise ValueError("half-way")
+    assert await kept() == 3
+    await database.close()
+
+
+async def test_what_was_read_during_a_change_is_not_kept(tmp_path: Path) -> None:
+    database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
+
+    async def read_old() -> str:
+        async with database.writing("documents"):
+            pass
+        return "old"
+
+    async def read_new() -> str:
+        return "new"
+
+    assert await database.kept("documents", "key", read_old) == "old"
+    assert await database.kept("documents", "key", read_new) == "new"
+    await database.close()

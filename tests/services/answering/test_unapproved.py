@@ -22,7 +22,7 @@ from services.answering.models import Answer
 from services.answering.service import QuestionAnswering
 from services.database import open_database, sqlite_url
 from services.errors import SearchIndexError
-from services.index.models import Hit, IndexedChunk, SearchRequest, SearchResult, Vector
+from services.index.models import Hit, IndexedChunk, SearchRequest, SearchResult
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
@@ -61,15 +61,9 @@ class LyingIndex(MemoryIndex):
         self.foreign: list[IndexedChunk] = []
         self.own: set[str] = set()
 
-    async def add(
-        self,
-        collection: str,
-        embedding_fingerprint: str,
-        chunks: Sequence[IndexedChunk],
-        vectors: Sequence[Vector] | None,
-    ) -> None:
+    async def add_words(self, collection: str, chunks: Sequence[IndexedChunk]) -> None:
         """Store the chunks, and remember what to lie about."""
-        await super().add(collection, embedding_fingerprint, chunks, vectors)
+        await super().add_words(collection, chunks)
         for chunk in chunks:
             if chunk.text in (HIDDEN, FOREIGN):
                 self.foreign.append(chunk)

@@ -58,6 +58,19 @@ def axis(number: int) -> list[float]:
     return [1.0 if place == number % DIMENSIONS else 0.0 for place in range(DIMENSIONS)]
 
 
+async def put(
+    index: SearchIndex,
+    collection: str,
+    embedding_fingerprint: str,
+    chunks: Sequence[IndexedChunk],
+    vectors: Sequence[Sequence[float]] | None,
+) -> None:
+    """Store chunks by words, and unless `vectors` is None with these vectors."""
+    await index.add_words(collection, chunks)
+    if vectors is not None:
+        await index.add_vectors(collection, embedding_fingerprint, chunks, vectors)
+
+
 async def ask(
     index: SearchIndex,
     collection: str,
@@ -90,7 +103,7 @@ class SearchIndexContract:
 
     async def test_a_chunk_comes_back_as_it_was_stored(self, index: SearchIndex, collection: str) -> None:
         stored = chunk(0, '退款要七天。\n第二行\t"引号" \\ \x00 𠮷 👍', context="制度 > 退款")
-        await index.add(collection, FINGERPRINT, [stored], [axis(0)])
+        await put(index, collection, FINGERPRINT, [stored], [axis(0)])
         assert await index.chunks(collection, "build1") == [stored]
         result = await ask(index, collection, "退款", axis(0))
         (hit,) = result.hits
@@ -104,7 +117,7 @@ class SearchIndexContract:
 
     async def test_adding_again_replaces(self, index: SearchIndex, collection: str) -> None:
         for text, vector in (("旧的文字", axis(0)), ("新的文字", axis(1)), ("新的文字", axis(1))):
-            await index.add(collection, FINGERPRINT, [chunk(0, text)], [vector])
+            await put(index, collection, FINGERPRINT, [chunk(0, text)], [vector])
         assert await index.count(collection, FINGERPRINT) == IndexCount(1, 1)
         result = await ask(index, collection, "新的旧的文字", axis(1))
         (hit,) = result.hits
@@ -114,18 +127,18 @@ class SearchIndexContract:
 
     async def test_builds_are_counted_by_words(self, index: SearchIndex, collection: str) -> None:
         assert await index.builds(collection) == {}
-        await index.add(collection, FINGERPRINT, [chunk(n, "退款") for n in range(3)], [axis(n) for n in range(3)])
-        await index.add(collection, FINGERPRINT, [chunk(0, "退款", "build2")], None)
+        await put(index, collection, FINGERPRINT, [chunk(n, "退款") for n in range(3)], [axis(n) for n in range(3)])
+        await put(index, collection, FINGERPRINT, [chunk(0, "退款", "build2")], None)
         assert await index.builds(collection) == {"build1": 3, "build2": 1}
         await index.delete_build(collection, "build1")
         assert await index.builds(collection) == {"build2": 1}
 
     async def test_collections_know_nothing_of_each_other(self, index: SearchIndex, collection: str) -> None:
         other = f"{collection}_other"
-        await index.add(
-            collection, FINGERPRINT, [chunk(n, f"金丝雀甲 {n}") for n in range(3)], [axis(n) for n in range(3)]
+        await put(
+            index, collection, FINGERPRINT, [chunk(n, f"金丝雀甲 {n}") for n in range(3)], [axis(n) for n in range(3)]
         )
-        await index.add(other, FINGERPRINT, [chunk(n, f"金丝雀乙 {n}") for n in range(5)], [axis(n) for n in range(5)])
+        await put(index, other, FINGERPRINT, [chunk(n, f"金丝雀乙 {n}") for n in range(5)], [axis(n) for n in range(5)])
         mine = await ask(index, collection, "金丝雀甲乙", axis(4), limit=50)
         theirs = await ask(index, other, "金丝雀甲乙", axis(4), limit=50)
         assert {hit.chunk.text[:4] for hit in mine.hits} == {"金丝雀甲"}
@@ -139,9 +152,9 @@ class SearchIndexContract:
         assert by_id(again) == by_id(mine)
 
     async def test_a_name_that_begins_another_is_another(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, FINGERPRINT, [chunk(0, "短")], [axis(0)])
-        await index.add(f"{collection}0", FINGERPRINT, [chunk(0, "长")], [axis(0)])
-        await index.add(collection, f"{FINGERPRINT}.b", [chunk(0, "短")], [axis(0)])
+        await put(index, collection, FINGERPRINT, [chunk(0, "短")], [axis(0)])
+        await put(index, f"{collection}0", FINGERPRINT, [chunk(0, "长")], [axis(0)])
+        await put(index, collection, f"{FINGERPRINT}.b", [chunk(0, "短")], [axis(0)])
         assert await index.embedding_fingerprints(collection) == {FINGERPRINT, f"{FINGERPRINT}.b"}
         assert await index.embedding_fingerprints(f"{collection}0") == {FINGERPRINT}
 
@@ -149,7 +162,7 @@ class SearchIndexContract:
         for build, size in (("shown", 4), ("hidden", 60)):
             chunks = [chunk(n, f"报销流程 {build} {n}", build) for n in range(size)]
             lean = 0.01 if build == "hidden" else 0.5
-            await index.add(collection, FINGERPRINT, chunks, [direction(1, lean + n / 1000) for n in range(size)])
+            await put(index, collection, FINGERPRINT, chunks, [direction(1, lean + n / 1000) for n in range(size)])
         result = await ask(index, collection, "报销流程", axis(0), limit=4, hidden=["hidden", "never seen"])
         hits = by_id(result)
         assert set(hits) == {f"shown-{n}" for n in range(4)}
@@ -162,8 +175,8 @@ class SearchIndexContract:
         self, index: SearchIndex, collection: str
     ) -> None:
         chunks = [chunk(n, "发票抬头" if n < 5 else "食堂菜单") for n in range(10)]
-        await index.add(collection, FINGERPRINT, chunks, [direction(n, 10) for n in range(10)])
-        await index.add(collection, FINGERPRINT, [chunk(10, "发票抬头", "wordsonly")], None)
+        await put(index, collection, FINGERPRINT, chunks, [direction(n, 10) for n in range(10)])
+        await put(index, collection, FINGERPRINT, [chunk(10, "发票抬头", "wordsonly")], None)
         result = await ask(index, collection, "发票", direction(9, 10), limit=3)
         hits = by_id(result)
         assert len([hit for hit in hits.values() if hit.bm25 is not None]) == 3
@@ -179,19 +192,19 @@ class SearchIndexContract:
     async def test_a_cosine_is_between_minus_one_and_one(self, index: SearchIndex, collection: str) -> None:
         vectors = [[math.sin(n * place + 1.0) for place in range(1, DIMENSIONS + 1)] for n in range(40)]
         vectors += [[-value for value in vector] for vector in vectors[:5]]
-        await index.add(collection, FINGERPRINT, [chunk(n, f"第{n}条") for n in range(len(vectors))], vectors)
+        await put(index, collection, FINGERPRINT, [chunk(n, f"第{n}条") for n in range(len(vectors))], vectors)
         for vector in vectors[:20]:
             cosines = [hit.cosine for hit in (await ask(index, collection, "", vector, limit=50)).hits]
             assert len(cosines) == len(vectors)
             assert all(cosine is not None and -1.0 <= cosine <= 1.0 for cosine in cosines), cosines
 
     async def test_search_by_words_alone(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, FINGERPRINT, [chunk(0, "退款"), chunk(1, "换货")], [axis(0), axis(1)])
+        await put(index, collection, FINGERPRINT, [chunk(0, "退款"), chunk(1, "换货")], [axis(0), axis(1)])
         (hit,) = (await ask(index, collection, "怎么退款")).hits
         assert (hit.chunk.text, hit.cosine) == ("退款", None)
 
     async def test_context_is_searched(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, FINGERPRINT, [chunk(0, "七天之内", context="退货政策")], None)
+        await put(index, collection, FINGERPRINT, [chunk(0, "七天之内", context="退货政策")], None)
         (hit,) = (await ask(index, collection, "退货")).hits
         assert hit.matched == {"退货"}
         assert not (await ask(index, collection, "策七")).hits
@@ -200,7 +213,7 @@ class SearchIndexContract:
         for build in ("old", "new"):
             chunks = [chunk(n, f"考勤 {build} {n}", build) for n in range(30)]
             for embedding_fingerprint in (FINGERPRINT, OTHER):
-                await index.add(collection, embedding_fingerprint, chunks, [axis(n) for n in range(30)])
+                await put(index, collection, embedding_fingerprint, chunks, [axis(n) for n in range(30)])
         await index.delete_build(collection, "old")
         await index.delete_build(collection, "never seen")
         assert await index.chunks(collection, "old") == []
@@ -214,10 +227,10 @@ class SearchIndexContract:
             assert (result.document_frequency, result.chunk_count) == ({"考勤": 30}, 30)
 
     async def test_chunk_ids_are_those_with_words_and_a_vector(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, FINGERPRINT, [chunk(n, f"甲{n}") for n in range(3)], [axis(n) for n in range(3)])
-        await index.add(collection, FINGERPRINT, [chunk(n, f"甲{n}") for n in range(3, 5)], None)
-        await index.add(collection, OTHER, [chunk(4, "甲4")], [axis(4)])
-        await index.add(collection, FINGERPRINT, [chunk(0, "乙", "build2")], [axis(0)])
+        await put(index, collection, FINGERPRINT, [chunk(n, f"甲{n}") for n in range(3)], [axis(n) for n in range(3)])
+        await put(index, collection, FINGERPRINT, [chunk(n, f"甲{n}") for n in range(3, 5)], None)
+        await put(index, collection, OTHER, [chunk(4, "甲4")], [axis(4)])
+        await put(index, collection, FINGERPRINT, [chunk(0, "乙", "build2")], [axis(0)])
         assert await index.chunk_ids(collection, "", "build1") == {f"build1-{n}" for n in range(5)}
         assert await index.chunk_ids(collection, FINGERPRINT, "build1") == {f"build1-{n}" for n in range(3)}
         assert await index.chunk_ids(collection, OTHER, "build1") == {"build1-4"}
@@ -228,7 +241,7 @@ class SearchIndexContract:
         self, index: SearchIndex, collection: str
     ) -> None:
         for embedding_fingerprint in (FINGERPRINT, OTHER):
-            await index.add(collection, embedding_fingerprint, [chunk(0, "值班表")], [axis(0)])
+            await put(index, collection, embedding_fingerprint, [chunk(0, "值班表")], [axis(0)])
         assert await index.embedding_fingerprints(collection) == {FINGERPRINT, OTHER}
         await index.drop_vectors(collection, FINGERPRINT)
         await index.drop_vectors(collection, FINGERPRINT)
@@ -250,13 +263,13 @@ class SearchIndexContract:
         assert await index.embedding_fingerprints(collection) == set()
         assert await index.count(collection, FINGERPRINT) == IndexCount(0, 0)
         await index.delete_build(collection, "build1")
-        await index.add(collection, FINGERPRINT, [], [])
+        await put(index, collection, FINGERPRINT, [], [])
         assert collection not in await index.collections()
 
     async def test_chunks_come_by_ordinal(self, index: SearchIndex, collection: str) -> None:
         stored = [chunk(n, f"第{n}段") for n in range(25)]
         shuffled = sorted(stored, key=lambda item: hash((item.ordinal * 7919) % 25))
-        await index.add(collection, FINGERPRINT, shuffled, None)
+        await put(index, collection, FINGERPRINT, shuffled, None)
         assert await index.chunks(collection, "build1") == stored[:20]
         assert await index.chunks(collection, "build1", start=20) == stored[20:]
         assert await index.chunks(collection, "build1", start=3, limit=2) == stored[3:5]
@@ -265,8 +278,8 @@ class SearchIndexContract:
     async def test_neighbours_of_every_place(self, index: SearchIndex, collection: str) -> None:
         stored = {build: [chunk(n, f"{build} 第{n}段", build) for n in range(6)] for build in ("one", "two")}
         for chunks in stored.values():
-            await index.add(collection, FINGERPRINT, list(reversed(chunks)), None)
-        await index.add(f"{collection}_other", FINGERPRINT, [chunk(9, "别的群", "one")], None)
+            await put(index, collection, FINGERPRINT, list(reversed(chunks)), None)
+        await put(index, f"{collection}_other", FINGERPRINT, [chunk(9, "别的群", "one")], None)
         places = [("one", 0), ("two", 3), ("one", 5), ("one", 9), ("never seen", 0)]
         assert await index.around(collection, places, 1) == {
             ("one", 0): stored["one"][:2],
@@ -280,7 +293,7 @@ class SearchIndexContract:
 
     async def test_either_name_leads_to_the_other(self, index: SearchIndex, collection: str) -> None:
         texts = ["《差旅费管理办法》（以下简称“差旅办法”）自即日起施行。", "The Mean Average Precision (mAP) is low."]
-        await index.add(collection, FINGERPRINT, [chunk(n, text) for n, text in enumerate(texts)], None)
+        await put(index, collection, FINGERPRINT, [chunk(n, text) for n, text in enumerate(texts)], None)
         assert await index.aliases(collection, "差旅办法什么时候施行", 5) == ["差旅费管理办法"]
         assert await index.aliases(collection, "差旅費管理辦法怎么说的", 5) == ["差旅办法"]
         assert await index.aliases(collection, "ＭＡＰ是多少", 5) == ["Mean Average Precision"]
@@ -292,21 +305,21 @@ class SearchIndexContract:
     async def test_aliases_stay_in_their_collection_and_out_of_hidden_builds(
         self, index: SearchIndex, collection: str
     ) -> None:
-        await index.add(f"{collection}_other", FINGERPRINT, [chunk(0, "校园卡，又称饭卡。")], None)
-        await index.add(collection, FINGERPRINT, [chunk(0, "校园卡，也叫一卡通。", "old")], None)
-        await index.add(collection, FINGERPRINT, [chunk(0, "校园卡，俗称校卡。", "new")], None)
+        await put(index, f"{collection}_other", FINGERPRINT, [chunk(0, "校园卡，又称饭卡。")], None)
+        await put(index, collection, FINGERPRINT, [chunk(0, "校园卡，也叫一卡通。", "old")], None)
+        await put(index, collection, FINGERPRINT, [chunk(0, "校园卡，俗称校卡。", "new")], None)
         assert set(await index.aliases(collection, "校园卡", 5)) == {"一卡通", "校卡"}
         assert await index.aliases(collection, "校园卡", 5, {"old"}) == ["校卡"]
         assert await index.aliases(collection, "饭卡", 5) == []
         assert await index.aliases(collection, "一卡通", 5, ["old"]) == []
         await index.delete_build(collection, "old")
         assert await index.aliases(collection, "校园卡", 5) == ["校卡"]
-        await index.add(collection, FINGERPRINT, [chunk(0, "校园卡在一楼办理。", "new")], None)
+        await put(index, collection, FINGERPRINT, [chunk(0, "校园卡在一楼办理。", "new")], None)
         assert await index.aliases(collection, "校园卡", 5) == []
 
     @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
     async def test_no_text_is_syntax(self, index: SearchIndex, collection: str, text: str) -> None:
-        await index.add(collection, FINGERPRINT, [chunk(0, "退款"), chunk(1, text, context=text)], [axis(0), axis(1)])
+        await put(index, collection, FINGERPRINT, [chunk(0, "退款"), chunk(1, text, context=text)], [axis(0), axis(1)])
         result = await ask(index, collection, text, axis(0))
         assert "build1-0" in by_id(result)
         assert await index.aliases(collection, text, 5) == []
@@ -315,7 +328,7 @@ class SearchIndexContract:
         assert (await ask(index, collection, "退款", axis(0))).document_frequency == {"退款": 0}
 
     async def test_every_query_term_has_a_frequency(self, index: SearchIndex, collection: str) -> None:
-        await index.add(collection, FINGERPRINT, [chunk(0, "错误码 ERR-4032X 的处理办法")], None)
+        await put(index, collection, FINGERPRINT, [chunk(0, "错误码 ERR-4032X 的处理办法")], None)
         filler = "".join(chr(0x5000 + number) for number in range(900))
         asked = f"{filler}。ERR-4032X 怎么办"
         result = await ask(index, collection, asked)
@@ -347,7 +360,7 @@ class SearchIndexContract:
         self, index: SearchIndex, collection: str, stored: str, asked: str, term: str
     ) -> None:
         noise = [chunk(n, f"无关的内容{n}") for n in range(1, 4)]
-        await index.add(collection, FINGERPRINT, [chunk(0, stored), *noise], None)
+        await put(index, collection, FINGERPRINT, [chunk(0, stored), *noise], None)
         hit = by_id(await ask(index, collection, asked))["build1-0"]
         assert term in hit.matched
         assert hit.bm25 is not None
@@ -355,7 +368,7 @@ class SearchIndexContract:
 
     async def test_a_term_is_matched_only_where_it_is_indexed(self, index: SearchIndex, collection: str) -> None:
         texts = ["приветствие a.b.c cafés", "привет a.b café"]
-        await index.add(collection, FINGERPRINT, [chunk(n, text) for n, text in enumerate(texts)], [axis(0), axis(0)])
+        await put(index, collection, FINGERPRINT, [chunk(n, text) for n, text in enumerate(texts)], [axis(0), axis(0)])
         result = await ask(index, collection, "привет a.b", axis(0))
         for term in ("привет", "a.b"):
             holders = {hit.chunk.chunk_id for hit in result.hits if term in hit.matched}
@@ -365,7 +378,7 @@ class SearchIndexContract:
         """BM25 treats a long chunk as one that only mentions the code."""
         long = "".join(chr(0x4E00 + number) for number in range(3_000))
         short = [chunk(n, f"error code list {n}") for n in range(1, 40)]
-        await index.add(collection, FINGERPRINT, [chunk(0, f"{long}。ERR-4032X"), *short], None)
+        await put(index, collection, FINGERPRINT, [chunk(0, f"{long}。ERR-4032X"), *short], None)
         hits = by_id(await ask(index, collection, "error code list: err-4032x?", limit=10))
         assert len(hits) == 10
         assert "build1-0" in hits
@@ -380,14 +393,14 @@ class SearchIndexContract:
                 for hit in (await ask(index, collection, "并发写入", axis(0), limit=5)).hits:
                     assert hit.chunk.text.startswith("并发写入")
 
-        adding = (index.add(collection, FINGERPRINT, batch, [axis(n) for n in range(20)]) for batch in batches)
+        adding = (put(index, collection, FINGERPRINT, batch, [axis(n) for n in range(20)]) for batch in batches)
         await asyncio.gather(*adding, *(search() for _ in range(3)))
         assert await index.count(collection, FINGERPRINT) == IndexCount(80, 80)
         for build in range(4):
             assert len(await index.chunk_ids(collection, FINGERPRINT, f"build{build}")) == 20
 
     async def test_a_closed_index_refuses(self, spare: SearchIndex) -> None:
-        await spare.add("group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
+        await put(spare, "group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
         waiting = [asyncio.create_task(ask(spare, "group_1", "退款", axis(0))) for _ in range(5)]
         await asyncio.sleep(0)
         await spare.close()
@@ -396,5 +409,5 @@ class SearchIndexContract:
         with pytest.raises(SearchIndexError):
             await ask(spare, "group_1", "退款")
         with pytest.raises(SearchIndexError):
-            await spare.add("group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
+            await put(spare, "group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
         await spare.close()

@@ -20,7 +20,9 @@ from tests.services.index.contract import FINGERPRINT, axis, chunk
 
 def test_vectors_without_words_are_not_found_but_can_be_deleted(tmp_path: Path) -> None:
     index = LocalIndex(tmp_path)
-    index.add("group_1", FINGERPRINT, [chunk(n, "退款") for n in range(20)], [axis(n) for n in range(20)])
+    chunks = [chunk(n, "退款") for n in range(20)]
+    index.add_words("group_1", chunks)
+    index.add_vectors("group_1", FINGERPRINT, chunks, [axis(n) for n in range(20)])
     index.close()
     for file in (tmp_path / "lexical").iterdir():
         file.unlink()
@@ -35,9 +37,10 @@ def test_vectors_without_words_are_not_found_but_can_be_deleted(tmp_path: Path) 
 
 def test_words_of_a_chunk_with_a_refused_vector_are_not_whole(tmp_path: Path) -> None:
     index = LocalIndex(tmp_path)
-    index.add("group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
+    index.add_words("group_1", [chunk(0, "退款"), chunk(1, "退款")])
+    index.add_vectors("group_1", FINGERPRINT, [chunk(0, "退款")], [axis(0)])
     with pytest.raises(Exception, match="dimension"):
-        index.add("group_1", FINGERPRINT, [chunk(1, "退款")], [[1.0, 0.0]])
+        index.add_vectors("group_1", FINGERPRINT, [chunk(1, "退款")], [[1.0, 0.0]])
     assert index.chunk_ids("group_1", FINGERPRINT, "build1") == {"build1-0"}
     assert index.chunk_ids("group_1", "", "build1") == {"build1-0", "build1-1"}
     index.close()
@@ -46,7 +49,7 @@ def test_words_of_a_chunk_with_a_refused_vector_are_not_whole(tmp_path: Path) ->
 def test_words_are_stored_once_however_many_files_are_open(tmp_path: Path) -> None:
     index = LocalIndex(tmp_path)
     for number in range(70):
-        index.add(f"group_{number}", FINGERPRINT, [chunk(0, f"第{number}群")], None)
+        index.add_words(f"group_{number}", [chunk(0, f"第{number}群")])
     for number in range(70):
         (hit,) = index.search(SearchRequest(f"group_{number}", f"第{number}群", FINGERPRINT, None, 5)).hits
         assert hit.chunk.text == f"第{number}群"
@@ -59,7 +62,7 @@ def test_a_pasted_page_costs_no_more_than_many_short_questions(tmp_path: Path) -
     index = LocalIndex(tmp_path)
     page = "".join(chr(0x4E00 + (number * 7919) % 3_000) for number in range(10_000))
     chunks = [chunk(n, page[n * 37 : n * 37 + 300]) for n in range(200)]
-    index.add("group_1", FINGERPRINT, chunks, None)
+    index.add_words("group_1", chunks)
 
     def cost(text: str) -> float:
         before = time.process_time()

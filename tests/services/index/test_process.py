@@ -15,7 +15,16 @@ import pytest
 from services.errors import SearchIndexError
 from services.index.models import IndexCount, SearchIndex
 from services.index.process import IndexProcess
-from tests.services.index.contract import FINGERPRINT, SearchIndexContract, ask, by_id, chunk, collection, direction
+from tests.services.index.contract import (
+    FINGERPRINT,
+    SearchIndexContract,
+    ask,
+    by_id,
+    chunk,
+    collection,
+    direction,
+    put,
+)
 
 __all__ = ["collection"]
 
@@ -33,9 +42,10 @@ async def main():
     await index.open()
     child = multiprocessing.active_children()[0].pid
     rows = [IndexedChunk("c0", "build", 0, "text")]
-    await index.add("group_1", "e5", rows, [[1.0, 0.0]])
+    await index.add_words("group_1", rows)
+    await index.add_vectors("group_1", "e5", rows, [[1.0, 0.0]])
     try:
-        await index.add("group_1", "e5", rows, [[1.0, 0.0, 0.0]])
+        await index.add_vectors("group_1", "e5", rows, [[1.0, 0.0, 0.0]])
     except SearchIndexError:
         print(child, "chromadb" in sys.modules, flush=True)
     await asyncio.sleep(60)
@@ -76,7 +86,7 @@ async def test_a_search_makes_no_files(index: SearchIndex, tmp_path: Path) -> No
 async def test_a_name_is_not_a_path(index: SearchIndex, name: str) -> None:
     before = await index.collections()
     with pytest.raises(Exception, match="not a collection name"):
-        await index.add(name, FINGERPRINT, [chunk(0, "退款")], [direction(1)])
+        await put(index, name, FINGERPRINT, [chunk(0, "退款")], [direction(1)])
     with pytest.raises(Exception, match="not a collection name"):
         await ask(index, name, "退款")
     assert await index.collections() == before
@@ -113,7 +123,7 @@ async def test_killing_the_child_loses_no_acknowledged_chunk(tmp_path: Path) -> 
 async def test_a_killed_child_is_replaced_unnoticed(tmp_path: Path) -> None:
     others = _children()
     index = IndexProcess(tmp_path)
-    await index.add("group_1", FINGERPRINT, [chunk(0, "退款")], [direction(1)])
+    await put(index, "group_1", FINGERPRINT, [chunk(0, "退款")], [direction(1)])
     (child,) = _children() - others
     os.kill(child, signal.SIGKILL)
     results = await asyncio.gather(*(ask(index, "group_1", "退款", direction(1)) for _ in range(4)))
@@ -142,7 +152,7 @@ async def test_the_child_ends_with_its_parent_and_frees_the_directory(tmp_path: 
     parent.stdout.close()
     await opening
     assert not await asyncio.to_thread(_alive, int(pid))
-    await index.add("group_1", FINGERPRINT, [chunk(0, "退款")], [direction(1)])
+    await put(index, "group_1", FINGERPRINT, [chunk(0, "退款")], [direction(1)])
     await index.close()
 
 
@@ -160,7 +170,7 @@ async def test_an_index_survives_being_closed_and_opened(tmp_path: Path) -> None
     for number in range(2):
         index = IndexProcess(tmp_path)
         assert await index.count("group_1", FINGERPRINT) == IndexCount(number, number)
-        await index.add("group_1", FINGERPRINT, [chunk(number, "退款")], [direction(1, number)])
+        await put(index, "group_1", FINGERPRINT, [chunk(number, "退款")], [direction(1, number)])
         await index.close()
 
 
@@ -179,7 +189,7 @@ def _alive(pid: int) -> bool:
 async def _add(index: IndexProcess, build: str, acknowledged: set[str]) -> None:
     for start in range(0, 1_000, 4):
         chunks = [chunk(n, f"第{n}条规定", build) for n in range(start, start + 4)]
-        await index.add("group_1", FINGERPRINT, chunks, [direction(1, n / 100) for n in range(start, start + 4)])
+        await put(index, "group_1", FINGERPRINT, chunks, [direction(1, n / 100) for n in range(start, start + 4)])
         acknowledged.update(item.chunk_id for item in chunks)
 
 

@@ -76,13 +76,27 @@ class World:
         return DocumentRecords(self.database)
 
     async def open(
-        self, fingerprint: str = "bigram", *, chunk_chars: int = 100, reserve_bytes: int | None = None, **changed: int
+        self,
+        fingerprint: str = "bigram",
+        *,
+        chunk_chars: int = 100,
+        reserve_bytes: int | None = None,
+        embedded_within_s: tuple[float, float] = (60.0, 60.0),
+        **changed: int,
     ) -> KnowledgeService:
         """Start the service, as the bot does."""
         builder = IndexBuilder(self.index, bigram_model(fingerprint, self.embeddings), ParseLimits(), chunk_chars, 0)
         store = FileStore(self.directory, reserve_bytes=reserve_bytes)
         settings = KnowledgeSettings.model_validate({"max_file_mb": 1, **changed})
-        knowledge = KnowledgeService(self.records, store, self.index, builder, settings, retry_after_s=(0.02,))
+        knowledge = KnowledgeService(
+            self.records,
+            store,
+            self.index,
+            builder,
+            settings,
+            retry_after_s=(0.02,),
+            embedded_within_s=embedded_within_s,
+        )
         await knowledge.resume()
         self.stack.push_async_callback(knowledge.close)
         return knowledge
@@ -208,8 +222,10 @@ async def test_an_update_replaces_and_the_old_text_is_never_found_again(world: W
     world.embeddings.gate.clear()
     updating = asyncio.create_task(world.ingest(knowledge, "差旅制度.txt", TRAVEL.replace("三百五十", "四百")))
     await until(lambda: world.embeddings.waiting == 1)
-    # Until the new version is complete, the old one answers, and nothing of the new one is visible.
-    assert all("v1" in passage and "四百" not in passage for passage in await world.found("住宿标准"))
+    # The new version is found by its words before it has vectors, and the old one never again.
+    passages = await world.found("住宿标准 三百五十元")
+    assert passages
+    assert all("v2" in passage and "三百五十" not in passage for passage in passages)
     assert [progress.name for progress in (await knowledge.status(GROUP)).progress] == ["差旅制度.txt"]
     world.embeddings.gate.set()
     result = await updating
@@ -217,6 +233,20 @@ async def test_an_update_replaces_and_the_old_text_is_never_found_again(world: W
     passages = await world.found("住宿标准 三百五十元")
     assert any("四百元" in passage for passage in passages)
     assert all("v2" in passage and "三百五十" not in passage for passage in passages)
+    await assert_whole(world, knowledge)
+
+
+async def test_a_version_that_is_replaced_while_it_is_embedded_leaves_nothing(world: World) -> None:
+    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    world.embeddings.closes_after = 2
+    assert (await world.ingest(knowledge, "长文.txt", long_text(1, 90))).vectors_left
+    await until(lambda: world.embeddings.waiting == 1)
+    updating = asyncio.create_task(world.ingest(knowledge, "长文.txt", TRAVEL))
+    async with asyncio.timeout(10):
+        while [row.version for row in await world.records.page(GROUP, 0, 9)] != [2] or await world.records.retired():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    world.embeddings.gate.set()
+    assert (await updating).version == 2
     await assert_whole(world, knowledge)
 
 
@@ -259,7 +289,7 @@ async def test_deleting_while_building(world: World) -> None:
     await until(lambda: world.embeddings.waiting == 1)
     entry = await knowledge.delete(GROUP, 1)
     assert entry is not None
-    assert not entry.ready
+    assert not entry.embedded
     # The gate is still closed: the work is stopped, and not only discarded when it is finished.
     async with asyncio.timeout(5):
         assert (await building).status is IngestStatus.REMOVED
@@ -289,16 +319,81 @@ async def test_deleting_and_clearing(world: World) -> None:
     await assert_whole(world, knowledge)
 
 
-@pytest.mark.parametrize("part", ["embeddings", "index"])
-async def test_a_service_that_fails_only_defers(world: World, part: str) -> None:
+async def test_without_an_embedding_service_a_file_is_found_by_its_words(world: World) -> None:
+    knowledge = await world.open(embedded_within_s=(60.0, 60.0))
+    world.embeddings.fail = True
+    result = await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    assert (result.status, result.vectors_left, result.seconds_left) == (IngestStatus.INDEXED, result.chunks, None)
+    assert result.reason == "向量服务暂时连不上。"
+    assert await world.found("住宿标准")
+    assert not (await knowledge.documents(GROUP, 1, 10))[0][0].embedded
+    assert (await world.ingest(knowledge, "又一次.txt", TRAVEL)).status is IngestStatus.DUPLICATE
+    world.embeddings.fail = False
+    await idle(knowledge)
+    final = await knowledge.outcome(result.document_id)
+    assert final is not None
+    assert (final.status, final.vectors_left, final.reason) == (IngestStatus.INDEXED, 0, "")
+    assert (await knowledge.documents(GROUP, 1, 10))[0][0].embedded
+    await assert_whole(world, knowledge)
+
+
+async def test_a_large_file_is_found_by_its_words_first(world: World) -> None:
+    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    world.embeddings.closes_after = 2
+    result = await world.ingest(knowledge, "长文.txt", long_text(1, 90))
+    assert (result.status, result.vectors_left) == (IngestStatus.INDEXED, result.chunks - 32)
+    assert result.seconds_left is not None
+    assert 0 < result.seconds_left < 60
+    assert await world.found("报销住宿")
+    status = await knowledge.status(GROUP)
+    assert (status.documents, status.chunks, status.stale) == (1, result.chunks, 0)
+    assert [(progress.done, progress.total) for progress in status.progress] == [(32, result.chunks)]
+    (entry,), _ = await knowledge.documents(GROUP, 1, 10)
+    assert (entry.ready, entry.embedded) == (True, False)
+    # Nothing is lost, so nothing is mended.
+    assert await knowledge.mend(GROUP) is None
+    world.embeddings.gate.set()
+    await assert_whole(world, knowledge)
+    (entry,), _ = await knowledge.documents(GROUP, 1, 10)
+    assert (entry.ready, entry.embedded) == (True, True)
+
+
+async def test_vectors_of_an_unfinished_file_do_not_hide_a_loss(world: World) -> None:
+    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    await idle(knowledge)
+    world.embeddings.closes_after = 2
+    await world.ingest(knowledge, "长文.txt", long_text(1, 90))
+    (travel, _) = await world.records.page(GROUP, 0, 2)
+    chunks = await world.index.chunks(GROUP, travel.build_id)
+    await world.index.delete_build(GROUP, travel.build_id)
+    await world.index.add_words(GROUP, chunks)
+    gap = await knowledge.mend(GROUP)
+    assert gap is not None
+    assert gap.notice == "1 个文件的向量索引丢了，正在用原文件重建，好之前只按字词查找。"
+    world.embeddings.gate.set()
+    await assert_whole(world, knowledge)
+
+
+async def test_a_file_whose_words_are_lost_while_it_is_embedded_is_read_again(world: World) -> None:
+    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    world.embeddings.closes_after = 2
+    await world.ingest(knowledge, "长文.txt", long_text(1, 200))
+    (document,) = await world.records.page(GROUP, 0, 2)
+    await world.index.delete_build(GROUP, document.build_id)
+    world.embeddings.gate.set()
+    await assert_whole(world, knowledge)
+    assert await world.found("报销住宿")
+
+
+async def test_an_index_that_fails_only_defers(world: World) -> None:
     knowledge = await world.open()
-    failing = world.embeddings if part == "embeddings" else world.index
-    failing.fail = True
+    world.index.fail = True
     result = await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
     assert result.status is IngestStatus.DEFERRED
     assert result.reason
     assert (await world.ingest(knowledge, "又一次.txt", TRAVEL)).status is IngestStatus.IN_PROGRESS
-    failing.fail = False
+    world.index.fail = False
     final = await knowledge.outcome(result.document_id)
     assert final is not None
     assert (final.status, final.document_id) == (IngestStatus.INDEXED, result.document_id)
@@ -323,7 +418,7 @@ async def test_a_cancelled_wait_leaves_the_build_running(world: World) -> None:
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    await asyncio.sleep(0)
+    await until(lambda: not any("purge" in repr(task) for task in asyncio.all_tasks()))
     # The task that was started for waiting is gone.
     assert [task.get_name() for task in asyncio.all_tasks() - before] == ["build-1"]
     world.embeddings.gate.set()
@@ -331,11 +426,11 @@ async def test_a_cancelled_wait_leaves_the_build_running(world: World) -> None:
     assert await world.found("住宿标准")
 
 
-def long_text(seed: int) -> str:
-    """Return about sixty different chunks of text."""
+def long_text(seed: int, chunks: int = 60) -> str:
+    """Return about so many different chunks of text."""
     words = random.Random(seed)
     return "\n".join(
-        f"{line}. " + "".join(words.choices("报销住宿标准发票差旅部门", k=80)) + "。" for line in range(60)
+        f"{line}. " + "".join(words.choices("报销住宿标准发票差旅部门", k=80)) + "。" for line in range(chunks)
     )
 
 
@@ -345,17 +440,22 @@ async def test_a_stopped_build_goes_on_where_it_was(world: World) -> None:
     world.embeddings.closes_after = 2
     interrupted = asyncio.create_task(world.ingest(first, "长文.txt", text))
     await until(lambda: world.embeddings.waiting == 1)
-    stored = (await world.index.count(GROUP, "bigram")).lexical
+    stored = (await world.index.count(GROUP, "bigram")).dense
     assert stored > 0
     await first.close()
     # The wait ends with the process, without a report that the file was deleted.
     with pytest.raises(asyncio.CancelledError):
         await interrupted
-    assert await world.found("报销住宿") == []
+    assert await world.found("报销住宿")
+    # The words are stored, so the original is not read again.
+    (original,) = world.originals()
+    kept = await asyncio.to_thread(original.read_bytes)
+    await asyncio.to_thread(original.write_bytes, b"")
     world.embeddings.gate.set()
     embedded = world.embeddings.embedded
     second = await world.open()
     await idle(second)
+    await asyncio.to_thread(original.write_bytes, kept)
     total = (await second.status(GROUP)).chunks
     assert world.embeddings.embedded - embedded <= total - stored
     assert (await second.documents(GROUP, 1, 10))[0][0].ready
@@ -406,7 +506,8 @@ async def test_chunks_that_no_document_knows_are_removed_from_a_known_knowledge_
     await world.ingest(first, "差旅制度.txt", TRAVEL)
     await first.close()
     stray = IndexedChunk("stray-000000", "stray", 0, "住宿标准")
-    await world.index.add(GROUP, "bigram", [stray], [world.embeddings.embed_query("住宿标准")])
+    await world.index.add_words(GROUP, [stray])
+    await world.index.add_vectors(GROUP, "bigram", [stray], [world.embeddings.embed_query("住宿标准")])
     second = await world.open()
     await world.inspected()
     await assert_whole(world, second)
@@ -487,7 +588,12 @@ async def test_another_embedding_model(world: World) -> None:
     assert (status.stale, status.indexed_vectors) == (1, 0)
     # Without vectors of the new model, the document is still found by its words.
     assert await world.found("住宿标准", fingerprint="new")
+    world.embeddings.gate.clear()
     assert await second.reindex(GROUP) == 1
+    while not world.embeddings.waiting:
+        assert await world.found("住宿标准", fingerprint="new")
+    assert await world.found("住宿标准", fingerprint="new")
+    world.embeddings.gate.set()
     await idle(second)
     await until(lambda: not [task for task in asyncio.all_tasks() if "_drop_unused" in repr(task)])
     assert (await second.status(GROUP)).stale == 0

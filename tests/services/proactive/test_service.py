@@ -536,5 +536,5 @@ class _Unusable(Database):
     def reading(self) -> Any:
         raise AssertionError("the database was read")
 
-    def writing(self) -> Any:
+    def writing(self, table: str = "") -> Any:
         raise AssertionError("the database was written")

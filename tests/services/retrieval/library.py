@@ -102,9 +102,11 @@ class Library:
             IndexedChunk(f"{build}-{number:03d}", build[-64:], number, text, name, metadata)
             for number, text in enumerate(passages)
         ]
-        embedded = self.embeddings.embed_documents([f"{name}\n{text}" for text in passages]) if vectors else None
-        await self.index.add(collection, self.model.fingerprint, chunks, embedded)
+        await self.index.add_words(collection, chunks)
+        if vectors:
+            embedded = self.embeddings.embed_documents([f"{name}\n{text}" for text in passages])
+            await self.index.add_vectors(collection, self.model.fingerprint, chunks, embedded)
         if visible:
-            embedding_fingerprint = self.model.fingerprint
+            embedding_fingerprint = self.model.fingerprint if vectors else ""
             await self.records.publish(collection, document.id, build[-64:], embedding_fingerprint, len(chunks))
         return document

@@ -101,3 +101,29 @@ async def test_who_writes_a_rare_code_is_answered_only_when_asked() -> None:
     by_name = {item.hit.chunk.chunk_id: score for item, score in zip(fused, scores, strict=True)}
     assert reranker.thresholds[Strictness.ASKED] <= by_name["code"] < reranker.thresholds[Strictness.UNASKED]
     assert by_name["other"] < reranker.thresholds[Strictness.ASKED]
+
+
+@pytest.mark.parametrize("scale", [CosineScale.E5, CosineScale.UNIVERSAL_SENTENCE_ENCODER])
+async def test_a_document_that_is_still_being_embedded_counts_by_its_words(scale: CosineScale) -> None:
+    """The other candidates are scored as if it were not there, and it is scored as if nothing had a vector."""
+    reranker = EmbeddedReranker(scale, COEFFICIENT_SET)
+    matched = frozenset(("住宿", "宿标", "标准"))
+    frequency = {"住宿": 3, "宿标": 2, "标准": 9}
+    words = weigh("住宿标准", frequency, 400)
+    vector = COEFFICIENT_SET.landmarks[0].tolist()
+
+    async def scores(**cosines: float | None) -> dict[str, float]:
+        hits = tuple(
+            hit(name, cosine, matched if name == "answer" else frozenset(), text="住宿标准为每晚三百五十元")
+            for name, cosine in cosines.items()
+        )
+        fused = fuse(words, SearchResult(hits, frequency, 400), scale)
+        found = Evidence("住宿标准", words, fused, vector, 0.7, 0.8)
+        scored = zip(fused, await reranker.scores(found, fused), strict=True)
+        return {item.hit.chunk.chunk_id: score for item, score in scored}
+
+    low = 0.75 if scale is CosineScale.E5 else 0.3
+    alone, mixed = await scores(one=low, other=low - 0.01), await scores(one=low, other=low - 0.01, answer=None)
+    assert {name: mixed[name] for name in alone} == pytest.approx(alone)
+    assert mixed["answer"] == pytest.approx((await scores(answer=None))["answer"])
+    assert mixed["answer"] > reranker.thresholds[Strictness.ASKED] > max(alone.values())

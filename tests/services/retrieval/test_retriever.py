@@ -259,6 +259,18 @@ async def test_chunks_without_vectors_are_found_by_words(library: Library) -> No
     assert TRAVEL[1] in found.references[0].text
 
 
+async def test_a_file_that_is_still_being_embedded_is_told_where_nothing_is_found(library: Library) -> None:
+    notice = "有 1 个文件还在入库，现在只能按字词找到，稍后再问可能会有。"
+    await library.add(GROUP, "食堂通知.txt", ["食堂周一到周五供应午餐，周末休息。"])
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL, vectors=False)
+    found = await ask(library, "住宿标准为每晚多少元")
+    assert TRAVEL[1] in found.references[0].text
+    assert found.warning == ""
+    found = await ask(library, "宿舍几点熄灯")
+    assert not found.references
+    assert found.warning == notice
+
+
 async def test_a_failing_index_is_a_failure(library: Library) -> None:
     library.index.fail = True
     with pytest.raises(SearchIndexError):
