@@ -12,7 +12,7 @@ from qq.depends import Answering, recalls
 from qq.messages import answer_reply
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count
 from qq.working import show_reaction, working
-from services.answering.models import Answer
+from services.grounding.models import Answer
 from services.retrieval.models import Question
 
 __plugin_meta__ = PluginMetadata(

@@ -12,14 +12,14 @@ from qq.messages import answer_reply
 from qq.outbox.delivery import Delivery
 from qq.outbox.send_queue import Priority
 from qq.unasked import MARK, group_message, is_unasked, reaction_of, replied_to
-from services.answering.models import AnswerKind
-from services.answering.service import QuestionAnswering
 from services.budgets.charge import Charge, charged
+from services.grounding.models import AnswerKind
 from services.proactive.models import GroupMessage, OpinionSource, UnaskedOutcome
 from services.proactive.rules import asks_for_quiet
 from services.proactive.service import OBJECTION_QUIET, ProactiveService
 from services.records.tables import now
 from services.session import Session
+from services.workflows.question.service import QuestionAnswering
 
 __plugin_meta__ = PluginMetadata(
     "主动回答",

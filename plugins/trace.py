@@ -77,6 +77,7 @@ register(
         "看一个回答是怎么来的",
         _trace,
         arguments="[编号]",
+        example="a1b2c3",
         # It shows what other members asked.
         rights=Rights(group=Role.ADMIN),
     )

@@ -16,7 +16,6 @@ from qq.outbox.outbox import Outbox
 from qq.outbox.receipts import Receipts
 from qq.recalls import Recalls
 from qq.render.renderer import Renderer
-from services.answering.service import QuestionAnswering
 from services.container import Services, open_services
 from services.errors import ServiceError
 from services.knowledge.intake import Intake
@@ -24,6 +23,7 @@ from services.knowledge.service import KnowledgeService
 from services.memory.service import MemoryService
 from services.proactive.service import ProactiveService
 from services.settings import Settings
+from services.workflows.question.service import QuestionAnswering
 
 _driver = get_driver()
 _stack = AsyncExitStack()

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from qq.outbox.replies import Picture, Reply
 from qq.render.drawings import Code, Drawing, Table
-from services.answering.models import Answer, AnswerKind, CitedPassage, CodeBlock, SourceStatus, TableBlock
 from services.budgets.day import ZONE
+from services.grounding.models import Answer, AnswerKind, CitedPassage, CodeBlock, SourceStatus, TableBlock
 from services.knowledge.models import IngestResult, IngestStatus
 
 # The longest text that QQ accepts as one plain message.

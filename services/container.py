@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from services.access import Access
-from services.answering.service import QuestionAnswering
 from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget, require_prices
 from services.budgets.questions import QuestionBudget
@@ -40,6 +39,7 @@ from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
+from services.workflows.question.service import QuestionAnswering
 
 # The number of questions of one group that are processed at a time, each of another member. It equals the number of
 # simultaneous model calls, and is small enough that the index is soon free for another group.

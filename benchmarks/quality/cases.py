@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from benchmarks.quality.datasets import Paragraph, ReadingQuestion, passages_of
 from benchmarks.quality.pool import AskedQuestion, Pool, cleaned
 from benchmarks.quality.vectors import Vectors
-from services.answering.excerpt import PASSAGES, neighbourhood, sentences
-from services.answering.sentence_model import Floats, describe_sentences
+from services.grounding.excerpt import PASSAGES, neighbourhood, sentences
+from services.grounding.sentence_model import Floats, describe_sentences
 
 Flags = NDArray[np.bool_]
 

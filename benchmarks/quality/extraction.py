@@ -8,8 +8,8 @@ from benchmarks.quality.report import Figure, Report
 from benchmarks.quality.scores import standard_error
 from benchmarks.quality.train_extraction import held_out, read_training_cases
 from benchmarks.quality.vectors import Vectors
-from services.answering.excerpt import PASSAGES
-from services.answering.sentence_model import FEATURES, Floats, load_sentence_model
+from services.grounding.excerpt import PASSAGES
+from services.grounding.sentence_model import FEATURES, Floats, load_sentence_model
 
 
 async def run(vectors: Vectors, paragraphs: list[Paragraph]) -> Report:

@@ -1,6 +1,6 @@
 """Train the sentence model for quotations: `python -m benchmarks.quality.train_extraction --help`.
 
-The model is a network of sixteen units over the features of `services.answering.sentence_model`, trained in numpy with
+The model is a network of sixteen units over the features of `services.grounding.sentence_model`, trained in numpy with
 a fixed seed. Each question is searched in the whole reading set. Its loss is minus the logarithm of the softmax
 probability of the sentences that contain an answer, among all that were found.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.quality.cases import Case, Flags, hits, read_cases
 from benchmarks.quality.datasets import Paragraph, read_paragraphs
 from benchmarks.quality.vectors import Vectors
-from services.answering.sentence_model import (
+from services.grounding.sentence_model import (
     COEFFICIENTS,
     FEATURES,
     Floats,

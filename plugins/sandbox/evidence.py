@@ -3,7 +3,7 @@
 from typing import Any
 
 from qq.depends import services
-from services.answering.models import AnswerKind
+from services.grounding.models import AnswerKind
 from services.knowledge.models import DocumentEntry
 from services.session import KnowledgeCollection, KnowledgeScope, Session
 from services.tracing.models import CandidateTrace, GateTrace, ModelContext, PassageTrace, StageTime

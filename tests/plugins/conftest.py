@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import nonebot
@@ -12,6 +13,7 @@ from nonebug.fixture import lifespan_ctx
 from nonebug.provider import NoneBugProvider
 
 import bot
+from services.access import Access
 from services.session import KnowledgeScope, SessionScope
 from services.settings import Settings, load_settings
 from tests.e2e.model_server import ModelServer
@@ -65,15 +67,23 @@ def conversation(loaded: Settings) -> Conversation:
 @pytest.fixture
 def rescope(loaded: Settings) -> Iterator[Rescope]:
     """Return a function that changes what groups share, for one test."""
+    from qq import depends  # noqa: PLC0415 - importing it needs a driver
+
     config: Any = nonebot.get_driver().config
+    held = depends._opened  # pyright: ignore[reportPrivateUsage]
+    opened = held["services"]
 
     def change(knowledge: KnowledgeScope, session: SessionScope) -> None:
-        config.qunzhi = loaded.model_copy(
+        changed = loaded.model_copy(
             update={
                 "knowledge": loaded.knowledge.model_copy(update={"scope": knowledge}),
                 "session": loaded.session.model_copy(update={"scope": session}),
             }
         )
+        config.qunzhi = changed
+        access = Access(opened.conversations, changed.knowledge, {SUPERUSER})
+        held["services"] = replace(opened, settings=changed, access=access)
 
     yield change
     config.qunzhi = loaded
+    held["services"] = opened

@@ -38,11 +38,12 @@ async def test_a_role_that_the_message_lacks_is_looked_up(conversation: Conversa
 
 async def test_the_state_of_the_bot_fits_a_phone(conversation: Conversation, loaded: Settings) -> None:
     lines = (await conversation.by(SUPERUSER).say("/bot", "")).split("\n")
-    assert [line.partition("：")[0] for line in lines[:8]] == [
+    assert [line.partition("：")[0] for line in lines[:9]] == [
         "运行",
         "在线账号",
         "排队",
         "模型",
+        "今天",
         "向量",
         "重排",
         "磁盘",
@@ -50,7 +51,7 @@ async def test_the_state_of_the_bot_fits_a_phone(conversation: Conversation, loa
     ]
     assert lines[3] == f"模型：{loaded.llm.model}"
     assert len(lines) <= 10
-    assert re.fullmatch(r"版本：群知 \d+\.\d+\.\d+，Python 3\.\d+\.\d+", lines[7])
+    assert re.fullmatch(r"版本：群知 \d+\.\d+\.\d+，Python 3\.\d+\.\d+", lines[8])
 
 
 async def test_unasked_answers_are_switched(conversation: Conversation) -> None:

@@ -23,5 +23,5 @@ async def test_an_unknown_failure_gives_a_number(conversation: Conversation) -> 
     parameters = {"group_id": nobody.group_id, "user_id": ADMIN, "no_cache": False}
     broken = Call("get_group_member_info", parameters, RuntimeError("没人料到"))
     told = await nobody.say("/kb clear", broken, "出错了，这条没处理成，请稍后再试", error="没人料到")
-    assert re.search(r"编号 [0-9a-f]{6} 告诉管理员", told)
+    assert re.search(r"（QZ-X01，编号 [0-9a-f]{6}）", told)
     assert "没人料到" not in told

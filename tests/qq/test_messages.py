@@ -7,7 +7,7 @@ import pytest
 from qq.messages import answer_reply, answer_text, arrival_text, ingest_text, passage_text, receipt_text
 from qq.outbox.replies import Picture
 from qq.render.drawings import Code, Table
-from services.answering.models import Answer, AnswerKind, CitedPassage, CodeBlock, SourceStatus, TableBlock
+from services.grounding.models import Answer, AnswerKind, CitedPassage, CodeBlock, SourceStatus, TableBlock
 from services.knowledge.models import IngestResult, IngestStatus
 from services.records.conversations import Source
 from services.retrieval.models import Reference

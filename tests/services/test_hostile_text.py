@@ -7,12 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.answering.citations import normalise_citations
-from services.answering.figures import figures, stated_figures
-from services.answering.plain_text import plain_text
-from services.answering.small_talk import small_talk_reply
-from services.answering.written import review
 from services.errors import ServiceError
+from services.grounding.citations import normalise_citations
+from services.grounding.figures import figures, stated_figures
+from services.grounding.plain_text import plain_text
 from services.knowledge.loaders.markdown_comments import without_comments
 from services.knowledge.sentences import pieces_of
 from services.memory.service import complete_summary
@@ -23,6 +21,8 @@ from services.retrieval.query import build_query
 from services.retrieval.wording import asks_people, asks_something, follows_up
 from services.text.cleaning import clean, compatible
 from services.text.links import known_addresses, without_unknown_links
+from services.workflows.question.small_talk import small_talk_reply
+from services.workflows.question.written import review
 
 PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元，见 ERR-4032。", 0.9)
 FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE, PASSAGE), chunk_count=9)

@@ -13,13 +13,12 @@ from langchain_core.messages.ai import UsageMetadata
 from pydantic import BaseModel
 from sqlalchemy import select, text
 
-from services.answering.models import AnswerKind
-from services.answering.service import QuestionAnswering
 from services.budgets.charge import Charge, charged
 from services.budgets.day import beginning_of, today
 from services.budgets.model import CALLS_AT_ONCE, DayUsage, ModelBudget, estimated_tokens, require_prices
 from services.database import Database, open_database, sqlite_url
 from services.errors import ModelBudgetSpent, ModelError, ModelTimeout, SettingsError
+from services.grounding.models import AnswerKind
 from services.llm import ChatModel, open_chat_model
 from services.llm.images import image_message
 from services.llm.prices import Price
@@ -36,6 +35,7 @@ from services.retrieval.models import Question
 from services.session import KnowledgeCollection
 from services.settings import BudgetSettings, LLMSettings, MemorySettings, TraceSettings
 from services.tracing.service import TraceService
+from services.workflows.question.service import QuestionAnswering
 from tests.e2e.model_server import Mode, ModelServer
 from tests.fakes.chat import Reply, ScriptedChatModel
 from tests.services.retrieval.library import Library

@@ -326,7 +326,7 @@ async def test_a_download_that_fails_while_connected_is_the_senders_to_repeat(wo
     chats.account.failure = DownloadFailed("文件链接已失效，请重新发一次文件。")
     await intake.receive(arrival(), chats)
     assert [(result.status, result.reason) for result in chats.told] == [
-        (IngestStatus.REJECTED, "文件链接已失效，请重新发一次文件。")
+        (IngestStatus.REJECTED, "文件链接已失效，请重新发一次文件。（QZ-F03）")
     ]
     assert len(chats.fetched) == 1
     assert await chats.listed() == []

@@ -324,7 +324,7 @@ async def test_without_an_embedding_service_a_file_is_found_by_its_words(world: 
     world.embeddings.fail = True
     result = await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
     assert (result.status, result.vectors_left, result.seconds_left) == (IngestStatus.INDEXED, result.chunks, None)
-    assert result.reason == "向量服务暂时连不上。"
+    assert result.reason == "向量服务暂时连不上。（QZ-R01）"
     assert await world.found("住宿标准")
     assert not (await knowledge.documents(GROUP, 1, 10))[0][0].embedded
     assert (await world.ingest(knowledge, "又一次.txt", TRAVEL)).status is IngestStatus.DUPLICATE

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 from pptx.util import Inches
 
-from services.answering.sentence_model import table_heads
+from services.grounding.sentence_model import table_heads
 from services.knowledge.loaders import LOADERS
 from services.knowledge.loaders.markdown import _cells  # pyright: ignore[reportPrivateUsage]
 from services.knowledge.loaders.tables import Cell, laid_out, sparse_table_sections, table_sections

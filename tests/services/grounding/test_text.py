@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.answering.excerpt import quotes, sentences
+from services.grounding.excerpt import quotes, sentences
 from services.index.tokens import query_terms
 from services.retrieval.models import Reference
 

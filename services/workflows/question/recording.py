@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from services.answering.models import Answer
+from services.grounding.models import Answer
 from services.records.conversations import Source
 from services.retrieval.models import Candidate, Question, Reference, Retrieval
 from services.retrieval.query import build_query

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 from sqlalchemy import delete, select
 
-from services.answering.models import Answer
-from services.answering.service import QuestionAnswering
 from services.database import open_database, sqlite_url
 from services.errors import SearchIndexError
+from services.grounding.models import Answer
 from services.index.models import Hit, IndexedChunk, SearchRequest, SearchResult
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
@@ -35,6 +34,7 @@ from services.retrieval.models import Question, Strictness
 from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings, TraceSettings
 from services.tracing.service import TraceService
+from services.workflows.question.service import QuestionAnswering
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
 from tests.fakes.reranker import ScriptedReranker

@@ -6,21 +6,21 @@ Citations are verified, doubts are stated, and nothing passes as coming from the
 import re
 from dataclasses import replace
 
-from services.answering.blocks import find_blocks
-from services.answering.citations import MARK, normalise_citations
-from services.answering.claims import UNVERIFIED, check, repeats, says_something_new
-from services.answering.disclosure import discloses
-from services.answering.models import Answer, AnswerKind, source_of
-from services.answering.plain_text import CELL_END, Line, joined, plain_lines
-from services.answering.quoted import nothing_found
-from services.answering.small_talk import small_talk_reply
 from services.errors import ModelError, RerankError
+from services.grounding.blocks import find_blocks
+from services.grounding.citations import MARK, normalise_citations
+from services.grounding.claims import UNVERIFIED, check, repeats, says_something_new
+from services.grounding.disclosure import discloses
+from services.grounding.models import Answer, AnswerKind, source_of
+from services.grounding.plain_text import CELL_END, Line, joined, plain_lines
+from services.grounding.quoted import nothing_found
 from services.prompts import FENCE_BEGIN
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
 from services.retrieval.models import Question, RetrievalStatus
 from services.retrieval.wording import asks_something
 from services.text.cleaning import clean
 from services.text.links import REMARK, known_addresses, without_unknown_links
+from services.workflows.question.small_talk import small_talk_reply
 
 GENERAL_LABEL = "（资料里没有，以下是通用知识，不是出自群文件，请自行核实）"
 UNCITED = "（回答没有标明出处，请自行核对）"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.answering.disclosure import PIECE_CHARS, discloses
+from services.grounding.disclosure import PIECE_CHARS, discloses
 from services.prompts import load_prompts
 
 PROMPTS = load_prompts()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.answering.citations import cited_numbers, normalise_citations, without_invented
+from services.grounding.citations import cited_numbers, normalise_citations, without_invented
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from services.answering.citations import MARK, cited_numbers, normalise_citations, without_invented
-from services.answering.figures import figures, stated_figures
-from services.answering.plain_text import Line, joined
+from services.grounding.citations import MARK, cited_numbers, normalise_citations, without_invented
+from services.grounding.figures import figures, stated_figures
+from services.grounding.plain_text import Line, joined
 from services.index.tokens import index_terms_of_normal, matched_terms, normalise, query_terms
 from services.retrieval.models import Reference
 from services.text.sentences import ENDS, sentences

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from services.answering.sentence_model import (
+from services.grounding.sentence_model import (
     CELLS,
     FEATURES,
     Floats,

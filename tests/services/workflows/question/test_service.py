@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from services.answering.models import AnswerKind, CitedPassage, SourceStatus
-from services.answering.service import QuestionAnswering
-from services.answering.written import GENERAL_LABEL, UNCITED
 from services.database import Database, open_database, sqlite_url
 from services.errors import SearchIndexError
+from services.grounding.models import AnswerKind, CitedPassage, SourceStatus
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
@@ -28,6 +26,8 @@ from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings, TraceSettings
 from services.tracing.current import Origin, arrived
 from services.tracing.service import TraceService
+from services.workflows.question.service import QuestionAnswering
+from services.workflows.question.written import GENERAL_LABEL, UNCITED
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
@@ -162,7 +162,7 @@ async def test_a_failing_model_does_not_search_again(world: World) -> None:
 async def test_what_the_review_refuses_is_not_remembered(world: World) -> None:
     world.model.reply = load_prompts().persona
     answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
-    assert (answer.kind, answer.notice) == (AnswerKind.FAILED, "模型的回答不能用，请换个问法。")
+    assert (answer.kind, answer.notice) == (AnswerKind.FAILED, "模型的回答不能用，请换个问法。（QZ-M01）")
     assert await world.stored() == []
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.answering.figures import figures, stated_figures
+from services.grounding.figures import figures, stated_figures
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import re
 
-from services.answering.excerpt import quotes
-from services.answering.models import Answer, AnswerKind, source_of
+from services.grounding.excerpt import quotes
+from services.grounding.models import Answer, AnswerKind, source_of
 from services.retrieval.models import Question, Retrieval
 
 # A mark in a document that looks like one of our citations would name a source that is not in the list.

@@ -7,8 +7,8 @@ shows no citation, figure or link that the text does not have.
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from services.answering.models import CodeBlock, TableBlock
-from services.answering.plain_text import CELL_END, Line, block_text
+from services.grounding.models import CodeBlock, TableBlock
+from services.grounding.plain_text import CELL_END, Line, block_text
 
 # A block of this many lines or fewer reads well as text on a phone.
 _FEW_LINES = 4

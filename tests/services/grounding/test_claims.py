@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.answering.claims import UNVERIFIED, CheckedText, check, says_something_new, split_sentences
-from services.answering.plain_text import plain_lines
+from services.grounding.claims import UNVERIFIED, CheckedText, check, says_something_new, split_sentences
+from services.grounding.plain_text import plain_lines
 from services.retrieval.models import Reference
 
 TRAVEL = "出差住宿标准为每晚三百五十元，超出部分由个人承担。交通补贴每天80元。"

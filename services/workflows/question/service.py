@@ -4,11 +4,6 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from services.answering.models import Answer, AnswerKind, CitedPassage, SourceStatus
-from services.answering.quoted import excerpt_answer
-from services.answering.recording import record_answer
-from services.answering.small_talk import small_talk_reply
-from services.answering.written import review, says_nothing
 from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
 from services.errors import (
@@ -19,6 +14,8 @@ from services.errors import (
     RerankError,
     SearchIndexError,
 )
+from services.grounding.models import Answer, AnswerKind, CitedPassage, SourceStatus
+from services.grounding.quoted import excerpt_answer
 from services.memory.history import TurnHistory
 from services.memory.service import MemoryService
 from services.memory.turns import Turn, Turns
@@ -30,6 +27,9 @@ from services.retrieval.wording import asks_something, follows_up
 from services.session import KnowledgeCollection, chat_of
 from services.tracing.models import Outcome, RequestKind
 from services.tracing.service import TraceService
+from services.workflows.question.recording import record_answer
+from services.workflows.question.small_talk import small_talk_reply
+from services.workflows.question.written import review, says_nothing
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.answering.plain_text import Line, plain_lines, plain_text
+from services.grounding.plain_text import Line, plain_lines, plain_text
 
 
 @pytest.mark.parametrize(
