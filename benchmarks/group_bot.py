@@ -60,7 +60,7 @@ class Bench:
     async def _answered(self, client: ObservedClient, text: str) -> float:
         began = time.perf_counter()
         asked = await client.group_message(GROUP, next(self.users), text, at_bot=True)
-        sent = await client.wait_sent(lambda sent: sent.reply_id == asked or sent.reply_id is None, timeout=60)
+        sent = await client.wait_sent(lambda sent: sent.reply_id == asked, timeout=60)
         return sent.time - began
 
 
