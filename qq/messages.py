@@ -21,12 +21,13 @@ _WORDS = {
     IngestStatus.DUPLICATE: "已存在",
     IngestStatus.IN_PROGRESS: "正在入库",
     IngestStatus.REMOVED: "已删除",
+    IngestStatus.REPLACED: "已有新版",
 }
 # Stands in the text in place of a table that is a picture.
 _TABLE_BELOW = "（表格见下图）"
 # An answer with more tables and code than this is sent as text.
 _MOST_PICTURES = 4
-_FAILURES = (IngestStatus.REJECTED, IngestStatus.DEFERRED, IngestStatus.REMOVED)
+_FAILURES = (IngestStatus.REJECTED, IngestStatus.DEFERRED, IngestStatus.REMOVED, IngestStatus.REPLACED)
 
 
 def answer_text(answer: Answer, reading: int = 0) -> str:
@@ -112,6 +113,8 @@ def ingest_text(result: IngestResult) -> str:
             return f"{name}已收下，但还没入库：{result.reason}恢复后会自动继续。"
         case IngestStatus.REMOVED:
             return f"{name}已删除，没有入库。"
+        case IngestStatus.REPLACED:
+            return f"{name}已经换成后来发的那一版，这一版不用了。"
 
 
 def reading_text(reading: int) -> str:

@@ -13,6 +13,7 @@ from nonebot import get_bots
 from qq.depends import outbox, services, settings, started_at
 from qq.messages import size_text
 from qq.reports.usage import usage_text
+from services.budgets.model import ModelUsage
 
 _PACKAGES = ("nonebot2", "nonebot-adapter-onebot", "langchain-core", "chromadb")
 
@@ -21,7 +22,7 @@ _PACKAGES = ("nonebot2", "nonebot-adapter-onebot", "langchain-core", "chromadb")
 class BotStatus:
     """The state of the bot. Times are in seconds, sizes in bytes.
 
-    `model` is empty without a language model, as is `usage`, the line about its calls of today. `degraded` says why the
+    `model` is empty without a language model; `model_usage` is that of all chats today. `degraded` says why the
     embedding model is a weaker one, or is empty.
     """
 
@@ -30,7 +31,7 @@ class BotStatus:
     messages_waiting: int
     files_building: int
     model: str
-    usage: str
+    model_usage: ModelUsage
     embedding: str
     degraded: str
     reranker: str
@@ -51,7 +52,7 @@ def bot_status() -> BotStatus:
         messages_waiting=outbox.waiting,
         files_building=opened.knowledge.building_count,
         model=opened.model_name,
-        usage=usage_text(opened.model_budget.today()) if opened.model_name else "",
+        model_usage=opened.model_budget.today().total,
         embedding=opened.embedding.description,
         degraded=opened.embedding.degraded,
         reranker=opened.reranker_name,
@@ -72,7 +73,7 @@ def status_text(status: BotStatus) -> str:
             f"在线账号：{'、'.join(status.accounts) or '无'}",
             f"排队：待发 {status.messages_waiting} 条，入库中 {status.files_building} 个文件",
             f"模型：{status.model or '未配置，只摘录原文'}",
-            *((status.usage,) if status.usage else ()),
+            *((usage_text(status.model_usage),) if status.model else ()),
             f"向量：{status.embedding}",
             f"重排：{status.reranker}",
             *((status.degraded,) if status.degraded else ()),

@@ -218,7 +218,8 @@ class Intake:
             # A previous attempt may have registered the document.
             upload = await self._uploads.get(upload.id) or upload
         if upload.document_id is not None:
-            result = await self._knowledge.outcome(upload.document_id)
+            collection = arrival.session.collection(self._scope).name
+            result = await self._knowledge.resumed_outcome(collection, upload.name, upload.document_id)
             if result is not None:
                 return result
         path = self._knowledge.new_incoming()

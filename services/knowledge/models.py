@@ -78,6 +78,7 @@ class IngestStatus(StrEnum):
     REJECTED = "rejected"
     DEFERRED = "deferred"
     REMOVED = "removed"
+    REPLACED = "replaced"
 
 
 @dataclass(frozen=True, slots=True)

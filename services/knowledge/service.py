@@ -242,6 +242,16 @@ class KnowledgeService:
                 result = IngestResult(IngestStatus.REJECTED, clean_name(path.name), reason=error.told())
             yield result
 
+    async def resumed_outcome(self, collection: str, name: str, document_id: int) -> IngestResult | None:
+        """Return the outcome of a document that was registered before a restart, or REPLACED if a newer one came.
+
+        None means that the document is gone without a successor: it was rejected or deleted.
+        """
+        result = await self.outcome(document_id)
+        if result is None and await self._records.has_newer(collection, clean_name(name), document_id):
+            return IngestResult(IngestStatus.REPLACED, clean_name(name))
+        return result
+
     async def outcome(self, document_id: int) -> IngestResult | None:
         """Wait until a registered document is searchable or rejected, like `ingest`; None if the document is gone."""
         document = await self._records.get(document_id)

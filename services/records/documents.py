@@ -292,6 +292,14 @@ class DocumentRecords:
         async with self._database.reading() as session:
             return await self._size_beside(session, collection, name)
 
+    async def has_newer(self, collection: str, name: str, document_id: int) -> bool:
+        """Return whether a later document of the same name exists."""
+        async with self._database.reading() as session:
+            newer = select(DocumentRecord.id).where(
+                DocumentRecord.collection == collection, DocumentRecord.name == name, DocumentRecord.id > document_id
+            )
+            return await session.scalar(newer.limit(1)) is not None
+
     async def collections(self) -> list[str]:
         """Return every knowledge base that has ever received a file."""
         async with self._database.reading() as session:

@@ -79,6 +79,7 @@ def test_every_outcome_has_its_word() -> None:
         IngestStatus.REJECTED: "没有入库：加了密。",
         IngestStatus.DEFERRED: "自动继续",
         IngestStatus.REMOVED: "已删除",
+        IngestStatus.REPLACED: "后来发的那一版",
     }
     assert set(words) == set(IngestStatus)
     for status, word in words.items():

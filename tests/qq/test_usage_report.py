@@ -3,7 +3,6 @@
 import pytest
 
 from qq.reports.usage import usage_text
-from services.budgets.model import DayUsage
 from services.records.usage import ModelUsage
 
 
@@ -18,4 +17,4 @@ from services.records.usage import ModelUsage
     ],
 )
 def test_one_line(usage: ModelUsage, line: str) -> None:
-    assert usage_text(DayUsage({}, usage)) == line
+    assert usage_text(usage) == line

@@ -366,3 +366,19 @@ async def test_a_list_that_cannot_be_used_for_a_moment_loses_and_doubles_nothing
     chats.account, world.uploads.failures["waiting"] = None, 1
     await intake.resume(ACCOUNT, chats)
     assert world.uploads.failures["waiting"] == 0
+
+
+async def test_a_version_that_was_replaced_before_its_receipt_is_not_fetched_again(world: World) -> None:
+    intake, chats = await world.open(), world.chats
+    chats.contents["corrected"] = "差旅报销要在出差结束后九天内提交。\n".encode()
+    chats.delivers = False
+    await intake.receive(arrival(), chats)
+    chats.delivers = True
+    await intake.receive(arrival(key="corrected"), chats)
+    chats.fetched.clear()
+    # As after a restart: the receipt of the first version was never sent.
+    await (await world.open()).resume(ACCOUNT, chats)
+    assert (chats.statuses[-1], chats.fetched) == (IngestStatus.REPLACED, [])
+    entries = await DocumentRecords(world.database).page("group_777", 0, 100)
+    assert [(document.name, document.version) for document in entries] == [("报销.txt", 2)]
+    assert await chats.listed() == []
