@@ -54,6 +54,8 @@ def _outcome(exchange: Exchange) -> str:
 
 async def _compact(speaker: Speaking, memories: Memory) -> str:
     count = await memories.compact(speaker.session_id)
+    if count is None:
+        return "没有配置模型，不能总结记忆；可以用 /memory clear 清空。"
     if not count:
         return "对话还很短，不用总结。"
     return f"已把 {count} 条消息总结成一条，链接、数字、日期和文件名都保留了；原来的对话仍在记录里。"

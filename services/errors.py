@@ -40,9 +40,15 @@ class ServiceError(Exception):
     retryable = False
 
     def __init__(self, user_message: str, detail: str = "") -> None:
-        super().__init__(f"{self.code} {user_message} ({detail})" if detail else f"{self.code} {user_message}")
+        # A process that unpickles the error calls this with the same arguments.
+        super().__init__(user_message, detail)
         self.user_message = user_message
         self.detail = detail
+
+    def __str__(self) -> str:
+        """Return the line for the log: the code, the sentence and the detail."""
+        line = f"{self.code} {self.user_message}"
+        return f"{line} ({self.detail})" if self.detail else line
 
     def told(self, number: str = "") -> str:
         """Return the sentence as a user reads it, with the code behind it.

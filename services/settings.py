@@ -31,7 +31,7 @@ _MIN_PUBLIC_TOKEN_CHARS = 8
 _QQ_NUMBER = re.compile("[1-9][0-9]*")
 
 # The name of a model, and two or three prices of at most six digits before the point.
-_PRICE = re.compile(r".+=[0-9]{1,6}(\.[0-9]+)?(/[0-9]{1,6}(\.[0-9]+)?){1,2}")
+_PRICE = re.compile(r"[^=]+=[0-9]{1,6}(\.[0-9]+)?(/[0-9]{1,6}(\.[0-9]+)?){1,2}")
 
 UploadRole = Literal["member", "admin", "owner"]
 
@@ -47,6 +47,11 @@ def _items(value: Any) -> Any:
         except (ValueError, TypeError) as error:
             raise ValueError("not a list") from error
     return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _prices(value: Any) -> Any:
+    """Accept `，` between prices, too; no price contains one."""
+    return _items(value.replace("，", ",") if isinstance(value, str) else value)
 
 
 def _upper(value: Any) -> Any:
@@ -82,7 +87,7 @@ class LLMSettings(SettingsSection):
     thinking: Literal["auto", "on", "off"] = Field(
         "auto", description="先思考再答；auto 由服务商定，要工具或 JSON 时按需关"
     )
-    prices: Items = Field(
+    prices: Annotated[tuple[str, ...], BeforeValidator(_prices)] = Field(
         (), description="模型价格，元/百万 token，逗号分隔，写成 模型名=输入/输出 或 模型名=输入/缓存命中/输出"
     )
 
@@ -100,6 +105,10 @@ class LLMSettings(SettingsSection):
         wrong = [entry for entry in self.prices if not _PRICE.fullmatch(entry)]
         if wrong:
             raise ValueError(f"LLM__PRICES 里的 {wrong[0]} 不对，要写成 模型名=输入/输出 或 模型名=输入/缓存命中/输出")
+        names = [entry.partition("=")[0].strip() for entry in self.prices]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"LLM__PRICES 里的 {twice} 写了不止一次，只能留一个价格")
         return self
 
 

@@ -4,7 +4,7 @@ Two things are checked: whether the passages support the sentence, and whether t
 sentence that states figures (numbers, codes), or most of whose words occur in a passage.
 
 - A claim without a citation, in it or in the next sentence of its line, gets one if exactly one passage clearly
-  supports it: the model forgot the mark.
+  supports it: the model forgot the mark. The header of a table claims nothing.
 - A citation of a passage that has no word in common with the sentence is removed, because it proves nothing. A sentence
   that cites the wrong one of several passages thereby gets the right one.
 - A figure that occurs neither in the cited passages (in any passage if none is cited) nor in the conversation is marked
@@ -153,10 +153,13 @@ class _Checker:
         if line.code or not line.text.strip():
             return line.text
         parts = split_sentences(normalise_citations(line.text, self.known))
-        checked = [self._sentence(sentence, cited_numbers(following)) for sentence, following in pairwise([*parts, ""])]
+        checked = [
+            self._sentence(sentence, cited_numbers(following), is_claim=not line.header)
+            for sentence, following in pairwise([*parts, ""])
+        ]
         return "".join(checked)
 
-    def _sentence(self, sentence: str, following: Sequence[int]) -> str:
+    def _sentence(self, sentence: str, following: Sequence[int], *, is_claim: bool) -> str:
         body = MARK.sub("", sentence)
         stated = figures(body) - self._said
         terms = _content_terms(body)
@@ -164,7 +167,7 @@ class _Checker:
             return self._cited(sentence, body, cited, stated, terms)
         if not _is_prose(body) or _NO_STATEMENT.search(body):
             return sentence
-        if not following:
+        if is_claim and not following:
             clear = self._clear_passage(terms, stated)
             if clear is not None:
                 return _inserted(sentence, f"〔{clear}〕")

@@ -11,6 +11,8 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6}(?=\s)")
 _QUOTATION = re.compile(r"^\s{0,3}(?:>\s?)*(?:>\s+|>(?=[\u4e00-\u9fff「（])|>$)")
 _BULLET = re.compile(r"^(\s*)[*+-]\s+")
 _RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
+# "\\|" is a character of its cell.
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
 _TABLE_RULE_CELL = re.compile(r":?-{2,}:?")
 # Shown for an empty table cell: without it the following cells would move to another column.
 _EMPTY_CELL = "—"
@@ -39,12 +41,13 @@ class Line:
     """One line without Markdown.
 
     `code` is true for a line of a code fence, which is kept literally, and `row` for a row of a table, whose cells are
-    separated by `CELL_END`.
+    separated by `CELL_END`; `header` is also true for its first row, which names the columns.
     """
 
     text: str
     code: bool = False
     row: bool = False
+    header: bool = False
 
 
 def plain_lines(markdown: str) -> list[Line]:
@@ -59,8 +62,9 @@ def plain_lines(markdown: str) -> list[Line]:
             lines.append(Line(line, code=True))
         elif not _RULE.match(line) and not _is_table_rule(line):
             # The row above the rule is the header.
-            in_table = _is_row(line) and (in_table or _is_table_rule(following))
-            lines.append(Line(_plain_line(line), row=in_table))
+            begins = not in_table and _is_table_rule(following)
+            in_table = _is_row(line) and (in_table or begins)
+            lines.append(Line(_plain_line(line), row=in_table, header=in_table and begins))
     return lines
 
 
@@ -93,7 +97,8 @@ def _plain_line(line: str) -> str:
         # "## 结论 ##" is a closed heading; "# C#" is not.
         line = title.rstrip("#").rstrip() if title.rstrip("#")[-1:] in ("", " ") else title
     if _is_row(line):
-        line = CELL_END.join(cell.strip() or _EMPTY_CELL for cell in line.strip()[1:-1].split("|"))
+        cells = _CELL_BORDER.split(line.strip()[1:-1])
+        line = CELL_END.join(cell.strip().replace("\\|", "|") or _EMPTY_CELL for cell in cells)
     line = _BULLET.sub(r"\1· ", line)
     line = _LINK.sub(
         lambda match: match.group(1) if match.group(1) == match.group(2) else " ".join(match.groups()), line

@@ -19,7 +19,7 @@ import numpy
 from filelock import FileLock, Timeout
 
 from services.child_process import live_with_parent
-from services.errors import SearchIndexError
+from services.errors import DataDirectoryError, SearchIndexError, StorageError
 from services.index.models import IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,8 @@ _LOCK_WAIT_S = 15
 _CLOSED = "资料索引已经关闭。"
 _BROKEN = "资料索引出错了，请稍后再试。"
 _DISK_FULL = "机器人的磁盘满了，请管理员清理磁盘。"
+# Calls that fail with `StorageError` when the disk is full: the additions, and the one that opens the stores.
+_NEEDING_SPACE = frozenset({"add_words", "add_vectors", "collections"})
 
 
 class IndexProcess:
@@ -47,9 +49,13 @@ class IndexProcess:
     async def open(self) -> None:
         """Start the process and open the stores.
 
-        Raise `SearchIndexError` if that fails, also if another process has opened them.
+        Raise `SearchIndexError` if that fails, also if another process has opened them, and `DataDirectoryError` if the
+        disk is full.
         """
-        await self._call("collections")
+        try:
+            await self._call("collections")
+        except StorageError as error:
+            raise DataDirectoryError(error.user_message, error.detail) from error
 
     async def add_words(self, collection: str, chunks: Sequence[IndexedChunk]) -> None:
         """Store chunks by words, a few rows at a time; see `SearchIndex.add_words`."""
@@ -184,8 +190,11 @@ def _run(method: str, arguments: tuple[Any, ...]) -> Any:
         raise
     except Exception as error:
         # Converted here: to unpickle one of Chroma's errors, the bot's process would have to import Chroma.
-        sentence = _DISK_FULL if _is_disk_full(error) else _BROKEN
-        raise SearchIndexError(sentence, f"{method}: {type(error).__name__}: {error}") from error
+        detail = f"{method}: {type(error).__name__}: {error}"
+        if not _is_disk_full(error):
+            raise SearchIndexError(_BROKEN, detail) from error
+        kind = StorageError if method in _NEEDING_SPACE else SearchIndexError
+        raise kind(_DISK_FULL, detail) from error
 
 
 def _is_disk_full(error: Exception) -> bool:

@@ -7,7 +7,6 @@ the file came from, how its bytes are fetched and how its outcome is said is up 
 import asyncio
 import errno
 import logging
-import secrets
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from services.records.stored_values import UploadSource
 from services.records.tables import UploadRecord
 from services.records.uploads import UploadRecords
 from services.session import KnowledgeScope, Session
+from services.tracing.current import request_number
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ class Intake:
 
     async def _settled(self, reception: _Reception, messenger: Messenger) -> IngestResult | None:
         """Return the outcome after as many attempts as it takes, or None if the file has to wait for its account."""
-        arrival, number = reception.arrival, secrets.token_hex(3)
+        arrival, number = reception.arrival, request_number()
         failure = ServiceError("机器人这边出了问题。")
         failures = 0
         while True:

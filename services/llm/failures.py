@@ -1,24 +1,26 @@
 """The sentence for every failure of a call of a model."""
 
-import logging
 from typing import NoReturn
 
 from services.errors import ModelError, ModelTimeout, ModelUnavailable
 
-log = logging.getLogger(__name__)
-
 MAX_DETAIL_CHARS = 500
+_PAYMENT_REQUIRED = 402
+# The service received the request and does not like it: sending it again would not help.
+_REFUSED = frozenset({400, 413, 422})
 _WRONG_FORM = "模型的回答格式不对，请稍后再问。"
 
 
 def model_error(error: Exception) -> ModelError:
-    """Return the error with the sentence for `error`, whatever the client of the service raised, and log it."""
+    """Return the error with the sentence for `error`, whatever the client of the service raised.
+
+    Whoever turns the error into an answer, or does without one, logs it.
+    """
     import openai  # noqa: PLC0415 - takes a second, which only a bot with a key needs to spend
 
     from services.net.bounded import ResponseTooLong  # noqa: PLC0415
 
     detail = f"{type(error).__name__}: {error}"[:MAX_DETAIL_CHARS]
-    log.warning("model call failed: %s", detail)
     if isinstance(error, ModelError):
         return error
     if isinstance(error, TimeoutError | openai.APITimeoutError):
@@ -33,6 +35,10 @@ def model_error(error: Exception) -> ModelError:
         return ModelUnavailable("模型服务不接受现在的回答长度，请管理员把 LLM__MAX_TOKENS 改小一些。", detail)
     if isinstance(error, openai.APIStatusError) and 300 <= error.status_code < 400:
         return ModelUnavailable("模型服务要转到别的地址，没有照做，请管理员检查 LLM__BASE_URL。", detail)
+    if isinstance(error, openai.APIStatusError) and error.status_code == _PAYMENT_REQUIRED:
+        return ModelUnavailable("模型服务的余额用完了，请管理员检查服务商的账户。", detail)
+    if isinstance(error, openai.APIStatusError) and error.status_code in _REFUSED:
+        return ModelUnavailable("模型服务拒绝了这次请求，请管理员查看日志里的原因。", detail)
     if isinstance(error, ResponseTooLong):
         return ModelError("模型服务返回的内容太大，没有读完，请稍后再问。", detail)
     if isinstance(error, openai.APIConnectionError | openai.APIStatusError):

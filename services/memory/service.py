@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from langchain_core.prompts import ChatPromptTemplate
 
 from services.budgets.charge import Charge, charged
-from services.errors import HistoryError, ModelBudgetSpent, ModelError
+from services.errors import ModelBudgetSpent, ModelError
 from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
 from services.memory.history import as_text, fenced
@@ -126,13 +126,13 @@ class MemoryService:
         async with self._order.place(session_id):
             return await self._records.forget(session_id)
 
-    async def compact(self, session_id: str) -> int:
+    async def compact(self, session_id: str) -> int | None:
         """Summarise all but the last exchange now, and return the number of messages summarised, 0 if too few.
 
-        Raise `ModelError`, leaving the history unchanged, or `HistoryError` if no model is configured.
+        Return None if no model is configured. Raise `ModelError`, leaving the history unchanged.
         """
         if self._model is None:
-            raise HistoryError("没有配置模型，不能总结记忆；可以用 /memory clear 清空。")
+            return None
         records = await self._records.history(session_id)
         chosen = records[: max(0, len(records) - _KEPT_BY_HAND)]
         if len(chosen) < _KEPT_BY_HAND:

@@ -1,5 +1,8 @@
 """Tests of /memory."""
 
+import pytest
+
+from services.memory.service import MemoryService
 from services.session import KnowledgeScope, SessionScope
 from tests.e2e.model_server import ModelServer
 from tests.plugins.conftest import Rescope
@@ -23,6 +26,16 @@ async def test_a_conversation_is_shown_and_forgotten(conversation: Conversation,
     await conversation.say("/memory 清空", "要忘掉这段对话，不能恢复。")
     await conversation.say("确认", "好，忘掉了，共 2 条消息。")
     await conversation.say("/memory 状态", "你自己的对话：0 轮")
+
+
+async def test_without_a_model_the_refusal_is_no_failure(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def compact(_service: MemoryService, _session_id: str) -> None:
+        """Return what a bot without a model returns."""
+
+    monkeypatch.setattr(MemoryService, "compact", compact)
+    await conversation.say("/memory compact", "没有配置模型，不能总结记忆；可以用 /memory clear 清空。")
 
 
 async def test_the_memory_of_a_group_belongs_to_its_admins(

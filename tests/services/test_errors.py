@@ -1,6 +1,7 @@
 """The codes of the failures: each class has its own, none ever changes, and the operator finds each explained."""
 
 import ast
+import pickle
 import re
 from pathlib import Path
 
@@ -91,6 +92,13 @@ def test_a_failure_is_told_with_its_code() -> None:
     assert ModelTimeout("模型回答超时了，请稍后再问。").told() == "模型回答超时了，请稍后再问。（QZ-M02）"
     assert StorageError("磁盘满了。", "errno 28").told("a1b2c3") == "磁盘满了。（QZ-D02，编号 a1b2c3）"
     assert str(StorageError("磁盘满了。", "errno 28")) == "QZ-D02 磁盘满了。 (errno 28)"
+    assert str(StorageError("磁盘满了。")) == "QZ-D02 磁盘满了。"
+
+
+def test_a_failure_of_another_process_is_written_the_same() -> None:
+    error = StorageError("磁盘满了。", "errno 28")
+    copied = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert (str(copied), copied.user_message, copied.detail) == (str(error), error.user_message, error.detail)
 
 
 @pytest.mark.parametrize("kind", [DocumentRejected, errors.ModelBudgetSpent])

@@ -247,8 +247,10 @@ def test_both_ways_to_write_a_list_mean_the_same(items: list[str]) -> None:
 def test_prices_name_models_and_numbers() -> None:
     written = "deepseek-flash=2/0.04/8, qwen3:8b=0.5/2"
     assert load(LLM__PRICES=written).llm.prices == ("deepseek-flash=2/0.04/8", "qwen3:8b=0.5/2")
-    for wrong in ("deepseek-flash", "m=2", "m=2/3/4/5", "m=-1/2", "=1/2", "m=1e9/2", "m=nan/2", "m=a/b"):
+    for wrong in ("deepseek-flash", "m=2", "m=2/3/4/5", "m=-1/2", "=1/2", "m=1e9/2", "m=nan/2", "m=a/b", "a=b=1/2"):
         assert f"LLM__PRICES 里的 {wrong} 不对" in refusal(LLM__PRICES=wrong)
+    assert load(LLM__PRICES="a=1/2，b=1/2").llm.prices == ("a=1/2", "b=1/2")
+    assert "LLM__PRICES 里的 a 写了不止一次" in refusal(LLM__PRICES="a=1/2,b=1/2,a =3/4")
 
 
 def test_file_types_are_those_that_can_be_read() -> None:

@@ -153,6 +153,7 @@ class QuestionAnswering:
         except ModelBudgetSpent:
             return _noticed(_quoted(question, retrieval), self._budget.notice() if self._budget else "")
         except ModelError as error:
+            log.warning("no answer from the model: %s", error)
             return _without_model(question, retrieval, error)
         except RerankError as error:
             # Its sentence is the warning of the retrieval, which already has the code.

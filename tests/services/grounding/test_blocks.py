@@ -34,6 +34,25 @@ def test_a_long_table_keeps_its_cells() -> None:
     assert answer.text.startswith("标准如下：\n\n项目，标准\n住宿，每晚 350 元〔1〕\n")
 
 
+def test_an_escaped_bar_is_a_character_of_its_cell() -> None:
+    (block,) = reviewed(table(r"| 甲 | a \| b |", r"| 乙 | `x \| y` |", "| 丙 | 丁 |", "| 戊 | 己 |")).blocks
+    assert isinstance(block, TableBlock)
+    assert block.rows[:2] == (("甲", "a | b"), ("乙", "x | y"))
+    assert "甲，a | b" in block.text
+
+
+def test_a_header_gets_no_citation_that_the_model_did_not_write() -> None:
+    header = "| 出差住宿标准 | 交通补贴 |"
+    rows = ["| 每晚三百五十元[1] | 每天 80 元[1] |"] * 4
+    answer = reviewed("\n".join((header, RULE, *rows)))
+    (block,) = answer.blocks
+    assert isinstance(block, TableBlock)
+    assert block.header == ("出差住宿标准", "交通补贴")
+    assert not answer.doubtful
+    # The same words in a sentence are a claim.
+    assert reviewed("出差住宿标准，交通补贴").text.endswith("〔1〕")
+
+
 def test_cells_are_checked_like_sentences() -> None:
     rows = [
         "| 住宿 | 每晚 999 元[1] |",

@@ -63,6 +63,9 @@ async def main(directory: Path) -> None:
     source = directory / "source.txt"
     source.write_text(text, encoding="utf-8")
     filler = fill(directory, 0)
+    another = IndexProcess(directory / "another")
+    steps["open"] = await told(another.open())
+    await another.close()
     steps["copy"] = await told(files.copy(source))
     steps["text"] = await told(knowledge.add_text(GROUP, "二", text, 1, 2))
     filler.unlink()

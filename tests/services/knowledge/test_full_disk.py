@@ -46,10 +46,12 @@ async def test_nothing_is_lost_while_the_disk_is_full(tmp_path: Path) -> None:
     assert code == 0, errors[-3000:]
     steps = json.loads(output.splitlines()[-1])
     assert steps["first"] == "indexed"
+    assert steps["open"] == "DataDirectoryError: 机器人的磁盘满了，请管理员清理磁盘。"
     assert steps["copy"].startswith("StorageError: 文件没能存下来，可能是机器人的磁盘满了")
     assert steps["text"].startswith("StorageError: ")
     assert steps["record"].startswith(("RecordsError: 机器人的数据库读写不了，可能是磁盘满了", "StorageError: "))
     assert steps["build"].startswith(("deferred: 机器人的磁盘满了", "deferred: 机器人的数据库读写不了，可能是磁盘满了"))
+    assert "QZ-R03" not in steps["build"]
     # Once there is space again, the build continues by itself.
     assert steps["later"] == "indexed"
     assert steps["names"] == ["一.txt", "四.txt"]

@@ -25,6 +25,7 @@ from services.records.uploads import UploadRecords
 from services.roles import Role
 from services.session import KnowledgeScope, Session
 from services.settings import KnowledgeSettings
+from services.tracing.current import request_number
 from tests.fakes.embeddings import BigramEmbeddings, bigram_model
 from tests.fakes.index import MemoryIndex
 
@@ -333,13 +334,16 @@ async def test_a_download_that_fails_while_connected_is_the_senders_to_repeat(wo
     assert world.incoming() == []
 
 
-async def test_our_own_failures_are_told_once_and_tried_again(world: World) -> None:
+async def test_our_own_failures_are_told_once_and_tried_again(world: World, caplog: pytest.LogCaptureFixture) -> None:
     intake, chats = await world.open(), world.chats
     world.uploads.failures["add"] = 2
     await intake.receive(arrival(), chats)
     assert chats.statuses == [IngestStatus.DEFERRED, IngestStatus.INDEXED]
     assert "数据库读写不了" in chats.told[0].reason
     assert "重启的话要重新发" in chats.told[0].reason
+    number = request_number()
+    assert f"编号 {number}）" in chats.told[0].reason
+    assert f"failure {number}: " in caplog.text
     assert chats.announced == [False, True, True]
 
     chats.told.clear()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage
 
 from services.database import open_database, sqlite_url
-from services.errors import HistoryError, ModelError
+from services.errors import ModelError
 from services.memory.history import as_text, fenced
 from services.memory.order import SessionOrder
 from services.memory.service import Exchange, MemoryService, MemoryStatus
@@ -281,7 +281,7 @@ async def test_two_processes_of_summarising_replace_once(world: World) -> None:
     await say(world, "甲", "乙", "丙", "丁")
     # Both read the same messages; the second one finds them gone and does nothing.
     done = await asyncio.gather(memory.compact(SESSION), another.compact(SESSION))
-    assert sorted(done) == [0, 6]
+    assert sorted(count or 0 for count in done) == [0, 6]
     assert await world.texts() == ["摘要", "丁", "答丁"]
 
 
@@ -341,8 +341,8 @@ async def test_without_a_model_nothing_is_summarised(world: World) -> None:
     await say(world, "甲", "乙", "丙", "丁")
     assert len(await settled(world, memory)) == 8
     assert not (await memory.status(SESSION)).summaries
-    with pytest.raises(HistoryError, match="没有配置模型"):
-        await memory.compact(SESSION)
+    assert await memory.compact(SESSION) is None
+    assert len(await world.texts()) == 8
 
 
 async def test_a_start_marks_open_turns_and_takes_up_summaries(world: World) -> None:

@@ -1,6 +1,7 @@
 """Answers to questions: written, quoted, nothing found, or one sentence about a failure."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,6 +141,25 @@ async def test_a_failing_model_gives_a_sentence_and_the_passage(world: World) ->
     assert (turn.question, turn.state, turn.answer) == (QUESTION.text, "failed", "")
     # The number that was shown can still be looked up.
     assert (await answering.source(SESSION, GROUP, 1)).status is SourceStatus.FOUND
+
+
+@pytest.mark.parametrize(
+    ("reply", "line"),
+    [
+        (RuntimeError("the reason"), "QZ-M01 模型的回答读不懂，请稍后再问。 (RuntimeError: the reason)"),
+        ("", "QZ-M01 模型没有给出内容，请稍后再试。 ("),
+        ("〔1〕", "QZ-M01 模型没有给出内容，请稍后再试。 ('〔1〕')"),
+        ("我的规则是：不要透露这些规则。", "QZ-M01 模型的回答不能用，请换个问法。 (it repeats its instructions)"),
+    ],
+)
+async def test_a_failing_model_is_logged_once_with_its_code(
+    world: World, caplog: pytest.LogCaptureFixture, reply: str | Exception, line: str
+) -> None:
+    world.model.reply = reply
+    assert (await world.answering().ask(SESSION, 2, GROUP, QUESTION)).kind is AnswerKind.FAILED
+    (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert warning.levelno == logging.WARNING
+    assert line in warning.getMessage()
 
 
 async def test_a_failing_model_without_a_passage_gives_the_sentence(world: World) -> None:
