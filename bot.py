@@ -151,8 +151,11 @@ def _set_up_log(settings: "Settings") -> None:
     level, secrets = settings.log_level, sorted(settings.secrets, key=len, reverse=True)
 
     def is_wanted(record: "Record") -> bool:
-        is_message = record["name"] == "nonebot" and " | [message" in record["message"]
-        return default_filter(record) and (level == "DEBUG" or not is_message)
+        passes = default_filter(record)
+        # The lines of NoneBot and its adapter that repeat an event. The adapter of ours tells what cannot be parsed.
+        texts = (" | [message", "Failed to parse event. Raw: ")
+        is_text = record["name"] == "nonebot" and any(text in record["message"] for text in texts)
+        return passes and (level == "DEBUG" or not is_text)
 
     def write(line: str) -> None:
         for secret in secrets:

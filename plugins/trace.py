@@ -2,6 +2,7 @@
 
 import re
 
+from nonebot import logger
 from nonebot.plugin import PluginMetadata
 
 from qq.commands.matcher import Argument, register
@@ -11,6 +12,7 @@ from qq.outbox.delivery import Delivery
 from qq.outbox.replies import File
 from qq.reports.trace import list_text, summary_text
 from qq.speaker import Speaker, Speaking, asked_knowledge
+from services.errors import DamagedRecord
 from services.retrieval.look_up import look_up
 from services.roles import Place, Rights, Role
 from services.tracing.models import NUMBER_CHARS, ModelContext
@@ -30,7 +32,11 @@ async def _trace(speaker: Speaking, argument: Argument) -> str | None:
         return list_text(await _latest(speaker))
     if not _NUMBER.fullmatch(number) or rest.strip() not in {"", *_FULL}:
         return "没看懂，可以写 /trace、/trace 编号 或 /trace 编号 full。"
-    record = await _found(speaker, number)
+    try:
+        record = await _found(speaker, number)
+    except DamagedRecord as error:
+        logger.error(str(error))
+        return error.told()
     if record is None:
         return f"这里没有编号 {number} 的记录，看最近的：/trace"
     return await _sent(speaker, record) if rest else summary_text(record)

@@ -1,6 +1,7 @@
 """The entrance for QQ clients: OneBot v11 over the reverse WebSocket, and nothing else."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from nonebot import logger
@@ -30,7 +31,7 @@ from qq.connection.result_store import SingleResultStore
 from qq.connection.routes import Refusal, route_table
 from qq.connection.shutdown import shutdown
 from services.session import Session
-from services.tracing.current import Origin, arrived
+from services.tracing.current import Origin, arrived, current_origin
 
 # Clients may be configured with any of these.
 PATHS = ("/onebot/v11/", "/onebot/v11/ws", "/onebot/v11/ws/")
@@ -72,6 +73,8 @@ class ReverseWebSocketAdapter(Adapter):
         guild message for a private one.
         """
         event = super().json_to_event(json_data)
+        if event is None and isinstance(json_data, dict) and "post_type" in json_data:
+            logger.warning("an event is ignored because it cannot be parsed; at LOG_LEVEL=DEBUG the log has its text")
         if event is None or shutdown.requested:
             return None
         if _is_known(event):
@@ -86,7 +89,18 @@ class ReverseWebSocketAdapter(Adapter):
         # Do not use a dictionary, because a header that is sent twice must be seen twice.
         headers = list(websocket.headers.items())
         request = Request("GET", str(websocket.url), headers=headers, version=websocket.scope["http_version"])
-        await self._handle_ws(FastAPIWebSocket(request=request, websocket=websocket))
+        await self._handle_ws(NumberedFrames(request=request, websocket=websocket))
+
+
+class NumberedFrames(FastAPIWebSocket):
+    """A connection on which every frame has an id of its own from the moment it is received."""
+
+    async def receive(self) -> str | bytes:
+        """Return the next frame. While nothing is received, the connection belongs to no request."""
+        arrived(None)
+        frame = await super().receive()
+        arrived(Origin())
+        return frame
 
 
 class ClientGuard:
@@ -116,11 +130,12 @@ class ClientGuard:
 
 
 def _origin(event: Event) -> Origin:
-    """Return the message that an event is about, with a new id for everything that handling it causes."""
+    """Return the message that an event is about, with the id of its frame for everything that handling it causes."""
+    frame = current_origin() or Origin()
     if not isinstance(event, MessageEvent):
-        return Origin()
+        return frame
     group_id = event.group_id if isinstance(event, GroupMessageEvent) else None
-    return Origin(Session(group_id, event.user_id).chat, event.message_id)
+    return replace(frame, chat=Session(group_id, event.user_id).chat, message_id=event.message_id)
 
 
 def _is_known(event: Event) -> bool:

@@ -1,5 +1,6 @@
 """The report on how an answer came about, which fits on one phone screen."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -27,6 +28,8 @@ _STAGES: Mapping[str, str] = {
     "model": "模型",
 }
 _VERDICTS: Mapping[str, str] = {verdict.value: text for verdict, text in VERDICTS.items()}
+_CODE = re.compile(r"QZ-[A-Z][0-9]{2}")
+_BRACKETED_CODE = re.compile(rf"（{_CODE.pattern}[^）]*）|{_CODE.pattern}")
 _ERASED = "（文字已删除）"
 _LISTED_CHARS = 14
 _TEXT_CHARS = 50
@@ -53,7 +56,8 @@ def summary_text(record: ModelContext) -> str:
         f"问：{_question(record, _TEXT_CHARS)}",
     ]
     if record.response:
-        lines.append(f"答：{shortened(record.response, _TEXT_CHARS)}")
+        short = _with_code if trace.outcome == "failed" else shortened
+        lines.append(f"答：{short(record.response, _TEXT_CHARS)}")
     if trace.gate is not None:
         lines.append(_gate_line(trace.gate))
         lines += [_candidate_line(item) for item in trace.gate.candidates[:_CANDIDATES]]
@@ -62,7 +66,7 @@ def summary_text(record: ModelContext) -> str:
         about = "约 " if any(call.estimated for call in trace.model_calls) else ""
         lines.append(f"模型：{trace.model_calls[-1].model}，{len(trace.model_calls)} 次，{about}{tokens} token")
     if warning := trace.notice or (trace.gate.warning if trace.gate else ""):
-        lines.append(shortened(warning, _TEXT_CHARS))
+        lines.append(_with_code(warning, _TEXT_CHARS))
     return "\n".join((*lines, _time_line(record), f"完整记录：/trace {record.number} full"))
 
 
@@ -76,6 +80,15 @@ def _outcome(record: ModelContext) -> str:
 
 def _question(record: ModelContext, limit: int) -> str:
     return _ERASED if record.trace.erased else shortened(record.raw_question, limit)
+
+
+def _with_code(text: str, limit: int) -> str:
+    """Return a text as one line of at most `limit` characters, with the codes of failures if it is cut."""
+    line, codes = shortened(text, limit), "、".join(dict.fromkeys(_CODE.findall(text)))
+    # An answer may quote many codes from a document.
+    if not line.endswith("…") or not codes or len(codes) > limit // 2:
+        return line
+    return shortened(_BRACKETED_CODE.sub("", text), limit - len(codes) - 2) + f"（{codes}）"
 
 
 def _gate_line(gate: GateTrace) -> str:

@@ -51,9 +51,10 @@ class TraceRecords:
                 trace_id = added.scalar_one()
                 session.add_all(TraceDocumentRecord(trace_id=trace_id, document_id=each) for each in documents)
 
-    async def latest(self, chat: str, limit: int) -> list[StoredTrace]:
-        """Return the latest records of one chat, newest first."""
-        chosen = select(TraceRecord).where(TraceRecord.chat == chat).order_by(TraceRecord.id.desc()).limit(limit)
+    async def latest(self, chat: str, limit: int, skipped: int = 0) -> list[StoredTrace]:
+        """Return the latest records of one chat, newest first, without the first `skipped` ones."""
+        newest = select(TraceRecord).where(TraceRecord.chat == chat).order_by(TraceRecord.id.desc())
+        chosen = newest.limit(limit).offset(skipped)
         async with self._database.reading() as session:
             return [_stored(row) for row in await session.scalars(chosen)]
 

@@ -26,8 +26,8 @@ _origin: ContextVar[Origin | None] = ContextVar("origin", default=None)
 _record: ContextVar[ModelContext | None] = ContextVar("record", default=None)
 
 
-def arrived(origin: Origin) -> None:
-    """Note that the current context, and what it starts, processes the message of `origin`."""
+def arrived(origin: Origin | None) -> None:
+    """Note that the current context, and what it starts, processes the message of `origin`, or no request if None."""
     _origin.set(origin)
 
 

@@ -125,6 +125,11 @@ class QuestionTrace(Part):
     searched: str = ""
     expansions: list[str] = []
 
+    @property
+    def own(self) -> "QuestionTrace":
+        """What repeats no other message: nothing at all if another message was searched along."""
+        return QuestionTrace() if self.quoted or self.previous else self
+
 
 class RequestTrace(Part):
     """Our own part of the record: who asked where, what happened, and how long it took.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from services.errors import RecordsError
+from services.errors import DamagedRecord, RecordsError
 from services.settings import TraceSettings
 from services.tracing.current import Origin, current_origin, recording
 from services.tracing.models import ModelContext, Outcome, RequestKind, RequestTrace
@@ -25,6 +25,8 @@ _LINGER_S = 1.0
 # Preparing a record takes a quarter of a millisecond, during which the event loop stands still.
 _AT_ONCE = 50
 _PRUNE_EVERY_S = 3600.0
+# A list looks for readable records in so many rows for each line.
+_ROWS_A_LINE = 50
 
 
 class TraceStore(Protocol):
@@ -34,8 +36,8 @@ class TraceStore(Protocol):
         """Store records, without the texts of those whose memory or documents were removed meanwhile."""
         ...
 
-    async def latest(self, chat: str, limit: int) -> list[StoredTrace]:
-        """Return the latest records of one chat, newest first."""
+    async def latest(self, chat: str, limit: int, skipped: int = 0) -> list[StoredTrace]:
+        """Return the latest records of one chat, newest first, without the first `skipped` ones."""
         ...
 
     async def find(self, chat: str, number: str) -> StoredTrace | None:
@@ -69,6 +71,7 @@ class TraceService:
         self._settings = settings
         self._secrets = secrets
         self._linger_s = linger_s
+        self._recalled = 0
         self._latest: deque[ModelContext] = deque(maxlen=_IN_MEMORY)
         self._waiting: deque[ModelContext] = deque(maxlen=_MOST_WAITING)
         self._arrived = asyncio.Event()
@@ -122,7 +125,7 @@ class TraceService:
         )
         trace.question.quoted = quoted
         record = ModelContext(uuid=origin.uuid, raw_question=question, trace=trace)
-        started = asyncio.get_running_loop().time()
+        recalled, started = self._recalled, asyncio.get_running_loop().time()
         try:
             with recording(record):
                 yield record
@@ -136,6 +139,8 @@ class TraceService:
             record.add_stage("total", asyncio.get_running_loop().time() - started)
             if trace.outcome in (Outcome.CANCELLED, Outcome.SILENT):
                 record.erase()
+            if self._recalled != recalled:
+                trace.question = trace.question.own
             self._keep(record)
 
     def of_message(self, chat: str, message_id: int) -> ModelContext | None:
@@ -148,25 +153,37 @@ class TraceService:
         return next(found, None)
 
     async def latest(self, chat: str, limit: int) -> list[ModelContext]:
-        """Return the latest stored records of one chat, newest first. Raise `RecordsError` if the database fails."""
+        """Return the latest readable records of one chat, newest first. Raise `RecordsError` if the database fails."""
         await self.flush()
-        found = [_readable(item) for item in await self._store.latest(chat, limit)]
-        return [record for record in found if record is not None]
+        found: list[ModelContext] = []
+        for skipped in range(0, limit * _ROWS_A_LINE, limit):
+            rows = await self._store.latest(chat, limit, skipped)
+            found += [record for record in map(_readable, rows) if record is not None]
+            if len(found) >= limit or len(rows) < limit:
+                break
+        return found[:limit]
 
     async def find(self, chat: str, number: str) -> ModelContext | None:
         """Return the newest stored record of one chat with this number, or None.
 
-        Raise `RecordsError` if the database fails.
+        Raise `RecordsError` if the database fails, and `DamagedRecord` if the record cannot be read.
         """
         await self.flush()
         found = await self._store.find(chat, number)
-        return None if found is None else _readable(found)
+        return None if found is None else restored(found)
 
     async def erase_message(self, chat: str, message_id: int) -> None:
-        """Erase the texts of the records of a message that was recalled. A failure is logged."""
+        """Erase the texts of the records of a message that was recalled. A failure is logged.
+
+        The other records of the chat lose every text of another message, which may be the recalled one.
+        """
+        self._recalled += 1
         for record in (*self._latest, *self._waiting):
-            if (record.trace.chat, record.trace.message_id) == (chat, message_id):
+            trace = record.trace
+            if (trace.chat, trace.message_id) == (chat, message_id):
                 record.erase()
+            elif trace.chat == chat:
+                trace.question = trace.question.own
         if not self.is_storing:
             return
         try:
@@ -217,6 +234,6 @@ class TraceService:
 def _readable(found: StoredTrace) -> ModelContext | None:
     try:
         return restored(found)
-    except ValueError as error:
-        log.warning("%s", error)
+    except DamagedRecord as error:
+        log.error("a record is skipped: %s", error)  # noqa: TRY400  # the detail says it all
         return None

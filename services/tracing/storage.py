@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from services.errors import DamagedRecord
 from services.tracing.models import ModelContext
 
 _HIDDEN = "***"
@@ -44,13 +45,16 @@ class StoredTrace:
 
 
 def stored(context: ModelContext, secrets: Collection[str] = ()) -> StoredTrace:
-    """Return a record as it is stored, with `secrets` made unreadable."""
+    """Return a record as it is stored, with `secrets` made unreadable.
+
+    It repeats no other message, which may be recalled later.
+    """
     trace = context.trace
     record = context.model_dump(
         mode="json", include=_KEPT, exclude={"trace": {"question": True, "gate": _OF_DOCUMENTS}}
     )
     texts = context.model_dump(mode="json", exclude={*_KEPT, "retriver_chunks"})
-    texts["question"] = trace.question.model_dump(mode="json")
+    texts["question"] = trace.question.own.model_dump(mode="json")
     hidden = sorted(secrets, key=len, reverse=True)
     return StoredTrace(
         uuid=context.uuid,
@@ -66,7 +70,7 @@ def stored(context: ModelContext, secrets: Collection[str] = ()) -> StoredTrace:
 
 
 def restored(stored_trace: StoredTrace) -> ModelContext:
-    """Return a record from its stored form. Raise `ValueError` if it is damaged."""
+    """Return a record from its stored form. Raise `DamagedRecord` if it is damaged."""
     try:
         values: dict[str, Any] = json.loads(stored_trace.record)
         trace: dict[str, Any] = values["trace"]
@@ -78,7 +82,8 @@ def restored(stored_trace: StoredTrace) -> ModelContext:
             values |= texts
         return ModelContext.model_validate(values)
     except (ValidationError, json.JSONDecodeError, LookupError, TypeError, AttributeError) as error:
-        raise ValueError(f"the record {stored_trace.uuid} is damaged: {type(error).__name__}") from error
+        detail = f"the record {stored_trace.uuid} is damaged: {type(error).__name__}"
+        raise DamagedRecord("这条记录坏了，读不出来。", detail) from error
 
 
 def _json(value: Any) -> str:

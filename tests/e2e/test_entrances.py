@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -264,6 +265,29 @@ async def test_what_the_operators_programs_see(bot_factory: BotFactory, client_f
     assert await knock(quiet.port, "GET", "/status") == 404
     assert await knock(quiet.port, "GET", "/status", ("Authorization", "Bearer ")) == 404
     assert await knock(quiet.port, "GET", "/healthz") == 200
+
+
+@pytest.mark.parametrize("level", ["INFO", "DEBUG"])
+async def test_what_cannot_be_parsed_is_logged_under_its_own_number_and_as_text_at_debug_only(
+    bot_factory: BotFactory, client_factory: ClientFactory, level: str
+) -> None:
+    bot = await bot_factory(LOG_LEVEL=level)
+    client = await client_factory(bot)
+    await client.group_message(777, 10002, "/help")
+    await client.wait_sent("/kb")
+    frame = {"time": 1e300, "self_id": client.self_id, "post_type": "message", "raw_message": "canary"}
+    await client.send_raw(json.dumps(frame))
+    told = await bot.wait_output("an event is ignored because it cannot be parsed")
+    assert ("canary" in told) == (level == "DEBUG")
+    await client.close()
+    output = await bot.wait_output("closed by peer")
+    (ignored,) = (line for line in output.splitlines() if "cannot be parsed" in line)
+    (closed,) = (line for line in output.splitlines() if "closed by peer" in line)
+    number = re.search(r"\[([0-9a-f]{6})\] ", ignored)
+    assert number is not None
+    before = output.partition(ignored)[0].splitlines()
+    assert not any(f"[{number[1]}]" in line for line in before if level == "INFO")
+    assert not re.search(r"\[[0-9a-f]{6}\] ", closed)
 
 
 async def test_the_debug_log_holds_no_secret(bot_factory: BotFactory, client_factory: ClientFactory) -> None:

@@ -118,6 +118,17 @@ async def test_a_recalled_question_leaves_no_text(bot_factory: BotFactory, clien
     assert "（文字已删除）" in await _say(client, ADMIN, "/trace")
 
 
+async def test_a_damaged_record_is_said_to_be(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
+    bot = await bot_factory(**NO_MODEL)
+    client = await _with_rules(bot, client_factory)
+    await _say(client, MEMBER, f"/ask {QUESTION}")
+    number = (await _say(client, ADMIN, "/trace"))[:6]
+    with closing(sqlite3.connect(bot.data_directory / "app.sqlite3", timeout=10)) as database, database:
+        database.execute("UPDATE traces SET record = '{half'")
+    assert await _say(client, ADMIN, f"/trace {number}") == "这条记录坏了，读不出来。（QZ-D04）"
+    assert "QZ-D04" in bot.output()
+
+
 async def test_nothing_is_stored_if_nothing_may_be_kept(bot_factory: BotFactory, client_factory: ClientFactory) -> None:
     bot = await bot_factory(**NO_MODEL, TRACE__KEEP_DAYS="0")
     client = await _with_rules(bot, client_factory)

@@ -52,6 +52,19 @@ def test_a_summary_fits_on_a_phone() -> None:
     assert max(map(len, lines)) <= 60
 
 
+def test_a_long_sentence_keeps_the_codes_of_its_failures() -> None:
+    sentence = "模型服务这次没有回答，下面只是资料里的原文，" * 3
+    record = answered()
+    record.trace.outcome, record.trace.notice = "failed", f"{sentence}（QZ-M02）重排没有得分。（QZ-R02，编号 1a2b3c）"
+    record.response = f"{sentence}（QZ-M02）"
+    lines = summary_text(record).splitlines()
+    assert lines[2].endswith("…（QZ-M02）")
+    assert lines[7].endswith("…（QZ-M02、QZ-R02）")
+    assert max(map(len, lines)) <= 52
+    record.trace.outcome = "written"
+    assert "QZ" not in summary_text(record).splitlines()[2]
+
+
 def test_a_list_has_a_line_for_each_number_and_the_next_command() -> None:
     text = list_text([answered()])
     assert text == "1a2b3c 11-21 12:40 写成回答 差旅费要在多少天内 报销？…\n看一个：/trace 1a2b3c"

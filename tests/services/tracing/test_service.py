@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import func, select
 
 from services.database import Database, open_database, sqlite_url
-from services.errors import RecordsError
+from services.errors import DamagedRecord, RecordsError
 from services.records.tables import TraceRecord
 from services.records.traces import TraceRecords
 from services.settings import TraceSettings
 from services.tracing.calls import record_model_call
 from services.tracing.current import Origin, arrived, request_number
-from services.tracing.models import ModelCallTrace, RequestKind
+from services.tracing.models import ModelCallTrace, QuestionTrace, RequestKind
 from services.tracing.service import TraceService
 from services.tracing.storage import StoredTrace
 
@@ -163,6 +163,25 @@ async def test_a_recalled_message_loses_its_text(database: Database, *, is_writt
     assert seen.raw_question == ""
 
 
+async def test_a_recall_takes_the_message_from_the_records_of_others(database: Database) -> None:
+    def follow_up(chat: str) -> QuestionTrace:
+        return QuestionTrace(previous="撤回的", quoted="也撤回的", searched=f"{chat}\n也撤回的")
+
+    traces = service(database, keep_days=0)
+    ask(traces, "撤回的", 5)
+    arrived(Origin(CHAT, 6))
+    with traces.request(RequestKind.QUESTION, chat=CHAT, collection="c", question="那住宿呢") as kept:
+        kept.trace.question = follow_up(CHAT)
+    with traces.request(RequestKind.QUESTION, chat="group_2", collection="c", question="别的群") as elsewhere:
+        elsewhere.trace.question = follow_up("group_2")
+    with traces.request(RequestKind.QUESTION, chat=CHAT, collection="c", question="还在答") as unfinished:
+        await traces.erase_message(CHAT, 5)
+        unfinished.trace.question = follow_up(CHAT)
+    assert "撤回的" not in kept.model_dump_json() + unfinished.model_dump_json()
+    assert (kept.raw_question, unfinished.raw_question) == ("那住宿呢", "还在答")
+    assert elsewhere.trace.question.previous == "撤回的"
+
+
 async def test_a_call_of_a_model_is_recorded_without_the_prompt(database: Database) -> None:
     traces = service(database)
     call = ModelCallTrace(model="m", prompt_tokens=5, completion_tokens=2, estimated=False, milliseconds=8.0)
@@ -174,17 +193,20 @@ async def test_a_call_of_a_model_is_recorded_without_the_prompt(database: Databa
     assert record.prompts == [{"role": "system", "content": "（5 字）"}, {"role": "user", "content": "（2 字）"}]
 
 
-async def test_a_damaged_row_hides_only_itself(database: Database) -> None:
+async def test_damaged_rows_hide_only_themselves(database: Database, caplog: pytest.LogCaptureFixture) -> None:
     traces = service(database)
-    damaged = ask(traces, "一")
-    ask(traces, "二")
+    numbers = [ask(traces, str(number)) for number in range(10)]
     await traces.flush()
     async with database.writing() as session:
-        row = (await session.scalars(select(TraceRecord).order_by(TraceRecord.id))).first()
-        assert row is not None
-        row.record = "{"
-    assert [record.raw_question for record in await traces.latest(CHAT, 5)] == ["二"]
-    assert await traces.find(CHAT, damaged) is None
+        for row in await session.scalars(select(TraceRecord).where(TraceRecord.id.in_([4, 6, 7, 8, 9]))):
+            row.record = "{"
+    assert [record.raw_question for record in await traces.latest(CHAT, 3)] == ["9", "4", "2"]
+    assert [record.raw_question for record in await traces.latest(CHAT, 8)] == ["9", "4", "2", "1", "0"]
+    assert {line.levelname for line in caplog.records} == {"ERROR"}
+    assert all(line.message.startswith("a record is skipped: QZ-D04 ") for line in caplog.records)
+    with pytest.raises(DamagedRecord) as caught:
+        await traces.find(CHAT, numbers[8])
+    assert caught.value.told() == "这条记录坏了，读不出来。（QZ-D04）"
 
 
 async def test_a_request_without_a_message_has_a_record_too(database: Database) -> None:
