@@ -112,11 +112,11 @@ async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
 
 
 def reading_count(speaker: Speaker, collection: KnowledgeCollection) -> int:
-    """Return how many files are being added to a knowledge base, as far as this chat may know about them."""
+    """Return how many files of a knowledge base cannot be found yet, as far as this chat may know about them."""
     arriving = receipts.reading_count(speaker.chat) if collection == speaker.own_collection else 0
     # Files that are still being downloaded are not documents yet, and documents may also come from the server or from
     # another account.
-    return max(arriving, len(services().knowledge.progress(collection.name)))
+    return max(arriving, services().knowledge.reading(collection.name))
 
 
 async def _speaker(bot: Bot, event: MessageEvent) -> Speaker:

@@ -13,6 +13,7 @@ VERDICTS: Mapping[Verdict, str] = {
     Verdict.NOT_RERANKED: "没进重排",
     Verdict.BELOW_SIMILARITY: "相似度不够",
     Verdict.BELOW_SCORE: "得分不够",
+    Verdict.OTHER_IDENTIFIER: "没有问到的编号",
     Verdict.TOO_FEW_QUALIFIED: "过关的段数不够",
     Verdict.NEAR_DUPLICATE: "和前面重复",
     Verdict.OVER_LIMIT: "超过条数上限",

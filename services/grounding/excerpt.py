@@ -18,8 +18,9 @@ from services.grounding.sentence_model import (
     table_heads,
 )
 from services.knowledge.loaders.line_headings import line_heading
+from services.retrieval.identifiers import contains_any, identifiers
 from services.retrieval.models import Reference
-from services.text.sentences import rough_sentences
+from services.text.sentences import ENDS, rough_sentences
 
 PASSAGES = 3
 _COVERAGE = FEATURES.index("coverage")
@@ -28,6 +29,9 @@ _MAX_QUOTE_CHARS = 300
 # one. With this value one question in eight of CMRC gets a second quotation.
 _SECOND_BEST = math.log(0.5)
 _CODE = re.compile(r"(?:^|(?<=\n))(```|~~~).*?(?:\n\1[^\n]*(?:\n|$)|$)", re.DOTALL)
+_MARKDOWN_HEADING = re.compile(r"#{1,6}\s")
+_HEADING_CHARS = 30
+_SAYS = re.compile(rf"[{ENDS}，,：:]")
 _ANNOUNCES = ("：", ":", "？", "?")
 
 
@@ -42,7 +46,8 @@ class Quote:
 def quotes(question: str, references: Sequence[Reference], weights: Mapping[str, float]) -> list[Quote]:
     """Return the one or two quotations that answer the question best, or none if there are no references.
 
-    `weights` gives the inverse document frequency of the question's terms.
+    `weights` gives the inverse document frequency of the question's terms. If the question names identifiers, what is
+    quoted contains one of them or is below a heading that does, as far as there is such a sentence.
     """
     passages = [sentences(reference.text) for reference in references[:PASSAGES]]
     places = [(number, position) for number, passage in enumerate(passages) for position in range(len(passage))]
@@ -51,7 +56,10 @@ def quotes(question: str, references: Sequence[Reference], weights: Mapping[str,
     headings = [reference.heading for reference in references[:PASSAGES]]
     features = describe_sentences(question, passages, headings, weights)
     model = load_sentence_model()
+    wanted = identifiers(question)
     answering = _answering(passages, features)
+    if wanted:
+        answering = _about(wanted, passages, headings, answering)
     best = max(answering, key=model.scores(features).__getitem__)
     # If two documents say the same, both are shown, whichever of them is ranked first.
     features[:, [FEATURES.index("second_passage"), FEATURES.index("later_passage")]] = 0.0
@@ -61,7 +69,42 @@ def quotes(question: str, references: Sequence[Reference], weights: Mapping[str,
     chosen = [best]
     if second != best and scores[second] >= scores[best] + _SECOND_BEST:
         chosen.append(second)
-    return [Quote(references[places[index][0]], _shown(passages, places[index])) for index in chosen]
+    return [Quote(references[places[index][0]], _shown(passages, places[index], wanted)) for index in chosen]
+
+
+def _about(
+    wanted: frozenset[str], passages: Sequence[Sequence[str]], headings: Sequence[str], answering: Sequence[int]
+) -> list[int]:
+    """Return those of `answering` that are about what the question names: better not the bare heading, or else all."""
+    named: list[int] = []
+    bare: list[int] = []
+    index = 0
+    for passage, heading in zip(passages, headings, strict=True):
+        is_below = contains_any(heading, wanted)
+        for sentence in passage:
+            contains = contains_any(sentence, wanted)
+            is_heading = _is_heading(sentence)
+            if is_heading:
+                is_below = contains
+            if contains or (is_below and not identifiers(sentence)):
+                (bare if is_heading else named).append(index)
+            index += 1
+    allowed = set(answering)
+    return (
+        [index for index in named if index in allowed] or [index for index in bare if index in allowed] or [*answering]
+    )
+
+
+def _is_heading(sentence: str) -> bool:
+    """Return whether a line is a heading, or a short line that names something and says nothing about it."""
+    line = sentence.strip()
+    if _MARKDOWN_HEADING.match(line):
+        return "\n" not in line
+    heading = line_heading(line)
+    if heading is not None:
+        return not heading.is_text or heading.is_complete
+    is_short = len(line) <= _HEADING_CHARS and CELLS not in line and sentence.endswith("\n")
+    return is_short and not _SAYS.search(line) and bool(identifiers(line))
 
 
 def _answering(passages: Sequence[Sequence[str]], features: Floats) -> list[int]:
@@ -128,21 +171,26 @@ def _prose(text: str) -> Iterator[str]:
             yield from rough_sentences(line)
 
 
-def neighbourhood(passage: Sequence[str], position: int) -> range:
+def neighbourhood(passage: Sequence[str], position: int, wanted: frozenset[str] = frozenset()) -> range:
     """Return the sentence at `position` with the ones after and before it, as far as they fit in a quotation.
 
     The range never crosses the beginning of another item or paragraph, and extends back to an earlier line only if that
-    line asks or announces something.
+    line asks or announces something. If identifiers are `wanted`, no sentence that names only others is included.
     """
     first = last = position
     size = len(passage[position])
     for neighbour in (position + 1, position - 1):
         if 0 <= neighbour < len(passage) and size + len(passage[neighbour]) <= _MAX_QUOTE_CHARS:
             before, after = sorted((neighbour, position))
-            if _continues(passage[before], passage[after], forwards=neighbour > position):
+            continues = _continues(passage[before], passage[after], forwards=neighbour > position)
+            if continues and not (wanted and _is_about_another(passage[neighbour], wanted)):
                 size += len(passage[neighbour])
                 first, last = min(first, neighbour), max(last, neighbour)
     return range(first, last + 1)
+
+
+def _is_about_another(sentence: str, wanted: frozenset[str]) -> bool:
+    return bool(identifiers(sentence)) and not contains_any(sentence, wanted)
 
 
 def _continues(before: str, after: str, *, forwards: bool) -> bool:
@@ -154,7 +202,7 @@ def _continues(before: str, after: str, *, forwards: bool) -> bool:
     return forwards or announced or "\n" not in gap
 
 
-def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
+def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int], wanted: frozenset[str]) -> str:
     """Return the sentence with its neighbours; a table row comes with its header instead."""
     passage, position = passages[place[0]], place[1]
     head = table_heads(passage)[position]
@@ -166,7 +214,7 @@ def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int]) -> str:
         *[False] * (len(passage) - 1),
     ]:
         return whole
-    text = "".join(passage[index] for index in neighbourhood(passage, position)).strip()
+    text = "".join(passage[index] for index in neighbourhood(passage, position, wanted)).strip()
     return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + "…"
 
 

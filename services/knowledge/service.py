@@ -291,6 +291,12 @@ class KnowledgeService:
         found = [build.progress for build in self._builds.values() if build.progress.collection == collection]
         return tuple(sorted(found, key=lambda progress: progress.name))
 
+    def reading(self, collection: str) -> int:
+        """Return how many documents of a knowledge base are being built and cannot be found by their words yet."""
+        return sum(
+            build.progress.collection == collection and not build.by_words.done() for build in self._builds.values()
+        )
+
     async def documents(self, collection: str, page: int, page_size: int) -> tuple[list[DocumentEntry], int]:
         """Return one page of the list of documents, and their total number; pages count from 1."""
         totals = await self._records.totals(collection, self._builder.embedding.fingerprint)

@@ -11,7 +11,7 @@ who types one means exactly that one.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.embeddings.models import CosineScale
@@ -102,16 +102,25 @@ def weigh(words: str, document_frequency: Mapping[str, int], chunk_count: int) -
 
 def fuse(words: QuestionWords, result: SearchResult, scale: CosineScale) -> list[Candidate]:
     """Return every hit with its coverage and fused score, best first. Ties go to the earlier chunk."""
-    # A chunk without a vector must be neither favoured nor penalised: it counts as the least similar of the candidates.
-    floor = min((hit.cosine for hit in result.hits if hit.cosine is not None), default=0.0)
+    measured = [(words.exact(hit.matched), hit.cosine) for hit in result.hits if hit.cosine is not None]
     candidates: list[Candidate] = []
     for hit in result.hits:
         coverage = words.coverage(hit.matched)
-        cosine = floor if hit.cosine is None else hit.cosine
-        lexical = _COVERAGE_WEIGHT[scale] * coverage * words.shrinkage + _EXACT_WEIGHT * words.exact(hit.matched)
+        exact = words.exact(hit.matched)
+        cosine = _assumed(exact, measured) if hit.cosine is None else hit.cosine
+        lexical = _COVERAGE_WEIGHT[scale] * coverage * words.shrinkage + _EXACT_WEIGHT * exact
         candidates.append(Candidate(hit, coverage, cosine + lexical))
     candidates.sort(key=lambda candidate: (-candidate.fused, candidate.hit.chunk.chunk_id))
     return candidates
+
+
+def _assumed(exact: float, measured: Sequence[tuple[float, float]]) -> float:
+    """Return the cosine that a chunk without a vector counts with: the lowest of the chunks with as many codes.
+
+    If it alone contains the code that is asked for, it is no less about the question than any other chunk.
+    """
+    equal = [cosine for other, cosine in measured if other >= exact]
+    return min(equal) if equal else max((cosine for _, cosine in measured), default=0.0)
 
 
 def _is_distinctive(term: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from services.retrieval.identifiers import contains_any
 from services.retrieval.models import Candidate, Verdict
 
 
@@ -10,12 +11,14 @@ from services.retrieval.models import Candidate, Verdict
 class GateRules:
     """The minimum values for a candidate.
 
-    `min_vector_similarity` does not apply to a chunk without a vector.
+    `min_vector_similarity` does not apply to a chunk without a vector. If there are `identifiers`, a candidate's text,
+    place or document name must contain one of them.
     """
 
     min_vector_similarity: float
     min_rerank_score: float
     min_qualified_count: int
+    identifiers: frozenset[str] = frozenset()
 
 
 def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
@@ -44,7 +47,14 @@ def _verdict(candidate: Candidate, rules: GateRules) -> Verdict:
         return Verdict.BELOW_SCORE
     if cosine is not None and not cosine >= rules.min_vector_similarity:
         return Verdict.BELOW_SIMILARITY
+    if rules.identifiers and not contains_any(_searched(candidate), rules.identifiers):
+        return Verdict.OTHER_IDENTIFIER
     return Verdict.APPROVED
+
+
+def _searched(candidate: Candidate) -> str:
+    chunk = candidate.hit.chunk
+    return f"{chunk.text}\n{chunk.context}\n{candidate.place}"
 
 
 def _order(candidate: Candidate) -> tuple[float, float, str]:

@@ -31,6 +31,7 @@ class Verdict(StrEnum):
     NOT_RERANKED = "not_reranked"
     BELOW_SIMILARITY = "below_similarity"
     BELOW_SCORE = "below_score"
+    OTHER_IDENTIFIER = "other_identifier"
     TOO_FEW_QUALIFIED = "too_few_qualified"
     NEAR_DUPLICATE = "near_duplicate"
     OVER_LIMIT = "over_limit"

@@ -26,8 +26,20 @@ ChunkPlace = tuple[str, int]
 def spread(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
     """Return the best `limit` candidates for reranking.
 
-    At most half of them come from one document, as long as other documents have candidates.
+    At most half of them come from one document, as long as other documents have candidates. A quarter is kept for the
+    candidates without a vector that contain most of the question's words: their fused score is only an assumption.
     """
+    by_words = sorted(
+        (item for item in candidates if item.hit.cosine is None and item.coverage > 0), key=lambda item: -item.coverage
+    )[: limit // 4]
+    places = {item.hit.chunk.chunk_id for item in _spread(candidates, limit)}
+    missing = [item for item in by_words if item.hit.chunk.chunk_id not in places]
+    kept = {item.hit.chunk.chunk_id for item in by_words}
+    others = [item for item in candidates if item.hit.chunk.chunk_id not in kept]
+    return [*_spread(others, limit - len(by_words)), *by_words] if missing else _spread(candidates, limit)
+
+
+def _spread(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
     chosen: list[Candidate] = []
     rest: list[Candidate] = []
     taken: dict[str, int] = {}

@@ -147,7 +147,7 @@ class EmbeddedReranker:
     trained networks. The score of another candidate is lower in proportion to its fused score. For other embeddings,
     and for a question that could not be embedded, the score is a logistic function of the distance to the measured
     threshold. A candidate without a vector, of a document that is still being embedded, is scored by its words as if
-    nothing had vectors; the others are scored without it.
+    nothing had vectors; the others are scored without it, unless it contains a code that is asked for.
     """
 
     name = "自带"
@@ -172,7 +172,7 @@ class EmbeddedReranker:
             named = 0.0
         else:
             logit = self.logit(replace(evidence, recalled=with_vector))
-            best = with_vector[0].fused
+            best = max(item.fused for item in evidence.recalled if _competes(evidence, item))
             by_vectors = [_logistic(logit - _SLOPE * (best - item.fused)) for item in candidates]
             named = _NAMED
         scores = [
@@ -188,6 +188,10 @@ class EmbeddedReranker:
         features = describe(evidence, self._coefficients.background)
         vector = np.asarray(evidence.vector, np.float32)[None]
         return float(self._coefficients.logit(np.append(features, self._coefficients.kind(vector))[None])[0])
+
+
+def _competes(evidence: Evidence, item: Candidate) -> bool:
+    return item.hit.cosine is not None or evidence.words.exact(item.hit.matched) > 0
 
 
 def _score_by_words(evidence: Evidence, item: Candidate) -> float:

@@ -21,6 +21,7 @@ from services.retrieval.expansion import QueryExpansion
 from services.retrieval.features import Evidence
 from services.retrieval.fuse import QuestionWords, fuse, weigh
 from services.retrieval.gate import GateRules, judge
+from services.retrieval.identifiers import identifiers
 from services.retrieval.models import (
     Candidate,
     Question,
@@ -111,11 +112,14 @@ class Retriever:
         record_tool("retriever", self._settings.model_dump(mode="json"))
         query = build_query(question)
         recall = await self._recall(collection, query)
-        found = await self._judge(collection, query, recall, strictness)
+        named = identifiers(question.text) or identifiers(question.quoted)
+        found = await self._judge(collection, query, recall, strictness, named)
         if found.status is RetrievalStatus.LOW_CONFIDENCE and question.previous and follows_up(question.text):
             together = build_query(Question(f"{question.previous} {question.text}", question.quoted))
             recall = await self._recall(collection, together)
-            going_on = await self._judge(collection, together, recall, strictness)
+            going_on = await self._judge(
+                collection, together, recall, strictness, named or identifiers(question.previous)
+            )
             return going_on if going_on.status is RetrievalStatus.USABLE else found
         if not expand or found.status is not RetrievalStatus.LOW_CONFIDENCE:
             return found
@@ -127,7 +131,7 @@ class Retriever:
             return found
         query = query.with_words(words)
         recall = await self._recall(collection, query)
-        second = await self._judge(collection, query, recall, strictness)
+        second = await self._judge(collection, query, recall, strictness, named)
         chosen = second if second.status is RetrievalStatus.USABLE else found
         return replace(chosen, expansions=tuple(words))
 
@@ -220,7 +224,9 @@ class Retriever:
             self._whole.add(collection)
         return gap
 
-    async def _judge(self, collection: str, query: Query, recall: _Recall, strictness: Strictness) -> Retrieval:
+    async def _judge(
+        self, collection: str, query: Query, recall: _Recall, strictness: Strictness, named: frozenset[str]
+    ) -> Retrieval:
         words = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
         fused = fuse(words, recall.result, self._embedding.scale)
         best = spread(fused, self._settings.rerank_top_k)
@@ -250,6 +256,7 @@ class Retriever:
             min_vector_similarity=self._min_similarity(),
             min_rerank_score=found.threshold,
             min_qualified_count=self._settings.min_qualified_count,
+            identifiers=named,
         )
         judged = select(judge([*scored, *others], rules), self._settings.submit_top_k)
         approved = [item for item in judged if item.verdict is Verdict.APPROVED]

@@ -63,6 +63,10 @@ def test_an_answered_question() -> None:
             retrieval(candidate(verdict=Verdict.TOO_FEW_QUALIFIED)),
             "不会回答：过关的资料不到 RETRIEVAL__MIN_QUALIFIED_COUNT 段",
         ),
+        (
+            retrieval(candidate(verdict=Verdict.OTHER_IDENTIFIER)),
+            "不会回答：最接近的一段没有问到的编号",
+        ),
         (retrieval(candidate(score=None, verdict=Verdict.NOT_RERANKED)), "不会回答：最接近的一段没进重排"),
         (retrieval(), "不会回答：没有一段资料和它沾边"),
         (Retrieval(RetrievalStatus.NO_RECALL), "不会回答：知识库是空的"),

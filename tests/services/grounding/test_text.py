@@ -42,6 +42,32 @@ def test_a_table_row_keeps_its_header() -> None:
     assert quote.text == "城市 | 住宿标准\n上海 | 四百元"
 
 
+CRANES = (
+    "## C247-4539 号龙门吊\nC247-4539 号龙门吊的责任人是王五，联系电话见值班表。\n"
+    "## C247-4540 号龙门吊\n责任人是赵六，联系电话见值班表。\n"
+    "## C247-4541 号龙门吊\nC247-4541 号龙门吊的责任人是孙七，联系电话见值班表。\n"
+)
+
+
+@pytest.mark.parametrize("question", ["C247-4540 号龙门吊的责任人是谁", "ｃ247–4540 号龙门吊的责任人是谁"])
+def test_what_is_quoted_is_about_the_identifier_that_is_asked_for(question: str) -> None:
+    weights = dict.fromkeys(query_terms("号龙门吊的责任人是谁"), 1.0)
+    ends_with_heading = CRANES[: CRANES.index("责任人是赵六")]
+    found = quotes(question, [reference(1, ends_with_heading), reference(2, CRANES)], weights)
+    shown = "\n".join(quote.text for quote in found)
+    assert "赵六" in shown
+    assert "王五" not in shown
+    assert "孙七" not in shown
+    (bare,) = quotes(question, [reference(1, ends_with_heading)], weights)
+    assert bare.text == "## C247-4540 号龙门吊"
+
+
+def test_an_item_about_another_identifier_is_not_shown_with_it() -> None:
+    items = "AB00288 的保修期为九个月。\nAB00289 的保修期为八个月。\nAB00290 的保修期为七个月。"
+    (quote,) = quotes("AB00289 的保修期", [reference(1, items)], dict.fromkeys(("保修", "修期"), 1.0))
+    assert quote.text == "AB00289 的保修期为八个月。"
+
+
 FAQ = (
     "问：门禁卡丢了怎么办？\n答：到一号楼补办，工本费十五元。\n问：空调坏了找谁？\n答：提交报修单；紧急情况打 6120。\n"
 )

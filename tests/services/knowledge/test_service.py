@@ -347,6 +347,8 @@ async def test_a_large_file_is_found_by_its_words_first(world: World) -> None:
     assert await world.found("报销住宿")
     status = await knowledge.status(GROUP)
     assert (status.documents, status.chunks, status.stale) == (1, result.chunks, 0)
+    # It can be found, so nobody is told to wait until it is read.
+    assert knowledge.reading(GROUP) == 0
     assert [(progress.done, progress.total) for progress in status.progress] == [(32, result.chunks)]
     (entry,), _ = await knowledge.documents(GROUP, 1, 10)
     assert (entry.ready, entry.embedded) == (True, False)

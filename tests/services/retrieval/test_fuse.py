@@ -44,6 +44,15 @@ def test_an_exact_rare_code_beats_a_nearer_passage() -> None:
     assert [candidate.hit.chunk.chunk_id for candidate in ranked] == ["exact", "near"]
 
 
+def test_an_exact_rare_code_beats_nearer_passages_before_it_has_a_vector() -> None:
+    frequency = {"错误": 300, "err-4032": 1, "err": 200, "4032": 1}
+    others = [hit(f"near{number}", 0.80 + number / 100, frozenset({"错误", "err"})) for number in range(15)]
+    exact = hit("exact", None, frozenset({"错误", "err-4032", "err", "4032"}))
+    words = weigh("错误 ERR-4032", frequency, 1000)
+    (first, *_) = fuse(words, SearchResult((*others, exact), frequency, 1000), CosineScale.E5)
+    assert first.hit.chunk.chunk_id == "exact"
+
+
 def test_a_code_that_is_everywhere_says_nothing() -> None:
     assert weigh("KX-200", {"kx-200": 20, "kx": 900, "200": 900}, 1000).codes == {"kx-200"}
     assert not weigh("KX-200", {"kx-200": 21, "kx": 900, "200": 900}, 1000).codes

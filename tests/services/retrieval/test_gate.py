@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval.gate import GateRules, judge
+from services.retrieval.identifiers import identifiers
 from services.retrieval.models import Verdict
 from tests.services.retrieval.candidates import candidate
 
@@ -37,6 +38,22 @@ def test_what_is_approved_has_reached_every_bound(
     for item in approved:
         assert item.rerank_score is not None and item.rerank_score >= score
         assert item.hit.cosine is None or item.hit.cosine >= similarity
+
+
+def test_a_passage_about_another_identifier_is_refused() -> None:
+    items = [
+        candidate("text", rerank_score=0.8, text="编号 ＡＢ－09999 的设备保修期为 5 个月"),
+        candidate("heading", rerank_score=0.8, text="保修期为 5 个月", heading="设备 ab09999"),
+        candidate("other", rerank_score=0.8, text="编号 AB00009 的设备保修期为 10 个月"),
+        candidate("longer", rerank_score=0.8, text="编号 AB099990 的设备保修期为 10 个月"),
+    ]
+    judged = judge(items, GateRules(0.5, 0.5, 1, identifiers("AB09999 或 CX777 的保修期")))
+    assert {item.hit.chunk.chunk_id: item.verdict for item in judged} == {
+        "text": Verdict.APPROVED,
+        "heading": Verdict.APPROVED,
+        "other": Verdict.OTHER_IDENTIFIER,
+        "longer": Verdict.OTHER_IDENTIFIER,
+    }
 
 
 def test_every_refusal_says_why() -> None:

@@ -42,6 +42,13 @@ def test_a_long_document_leaves_room_for_a_short_one() -> None:
     assert [item.hit.chunk.chunk_id for item in spread(ranked[:6], 8)] == [f"long{number}" for number in range(6)]
 
 
+def test_what_has_no_vector_yet_gets_places_by_its_words() -> None:
+    ranked = [candidate(f"near{number}", 0.9 - number / 100) for number in range(20)]
+    ranked += [candidate(f"words{number}", 0.5 - number / 100, cosine=None) for number in range(5)]
+    chosen = [item.hit.chunk.chunk_id for item in spread(ranked, 8)]
+    assert chosen == [*(f"near{number}" for number in range(6)), "words0", "words1"]
+
+
 def test_near_duplicates_count_once() -> None:
     first, second = approved("a", 0, SENTENCES[0] * 3), approved("b", 0, SENTENCES[0] * 3 + "（2025 版）")
     other, unasked = approved("b", 1, SENTENCES[5] * 3), candidate("c", text=SENTENCES[0] * 3)

@@ -70,6 +70,19 @@ async def test_what_says_nothing_is_answered_by_nothing(text: str, says: bool) -
     assert (score > 0) is says
 
 
+async def test_a_passage_with_the_number_that_is_asked_for_comes_first_before_it_has_a_vector() -> None:
+    frequency = {"工号": 50, "88213": 1, "是谁": 50}
+    near = [hit(f"{number}", 0.93, frozenset({"工号", "是谁"})) for number in range(3)]
+    exact = hit("exact", None, frozenset({"工号", "88213", "是谁"}))
+    words = weigh("工号 88213 是谁", frequency, 60)
+    fused = fuse(words, SearchResult((*near, exact), frequency, 60), CosineScale.E5)
+    found = Evidence("工号 88213 是谁", words, fused, COEFFICIENT_SET.landmarks[0].tolist(), 0.9, 0.95)
+    first, *others = await EmbeddedReranker(CosineScale.E5, COEFFICIENT_SET).scores(found, fused)
+    assert fused[0].hit.chunk.chunk_id == "exact"
+    assert first >= 0.5
+    assert max(others) < 0.1
+
+
 async def test_a_nearer_collection_is_more_likely_to_answer() -> None:
     reranker = EmbeddedReranker(CosineScale.E5, COEFFICIENT_SET)
     near, far = evidence([0.95], matched="住宿 宿标 标准"), evidence([0.80])

@@ -271,6 +271,18 @@ async def test_a_file_that_is_still_being_embedded_is_told_where_nothing_is_foun
     assert found.warning == notice
 
 
+async def test_a_device_that_no_file_names_is_not_answered_from_another_one(library: Library) -> None:
+    devices = [f"编号 AB{number:05d} 的设备保修期为 {number % 37 + 1} 个月。" for number in range(30)]
+    await library.add(GROUP, "设备.txt", devices)
+    assert devices[21] in (await ask(library, "编号 AB00021 的设备保修期为几个月")).references[0].text
+    found = await ask(library, "编号 AB09999 的设备保修期为几个月")
+    assert found.status is RetrievalStatus.LOW_CONFIDENCE
+    assert found.candidates[0].verdict is Verdict.OTHER_IDENTIFIER
+    # The previous question names another device than this one.
+    asked = Question("那 AB09999 呢", previous="编号 AB00021 的设备保修期为几个月")
+    assert not (await library.retriever.retrieve(GROUP, asked)).references
+
+
 async def test_a_failing_index_is_a_failure(library: Library) -> None:
     library.index.fail = True
     with pytest.raises(SearchIndexError):
