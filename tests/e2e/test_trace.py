@@ -145,7 +145,7 @@ async def test_the_number_of_a_failure_is_in_the_log(bot_factory: BotFactory, cl
         database.execute("CREATE TRIGGER wrong BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'constraint'); END")
         database.commit()
     said = await _say(client, MEMBER, f"/ask {QUESTION}")
-    found = re.search("编号 ([0-9a-f]{6}) ", said)
+    found = re.search("编号 ([0-9a-f]{6})）", said)
     assert found is not None, said
     assert f"[{found[1]}] failure" in bot.output()
     assert bot.output().count(f"[{found[1]}] ") > 1
