@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from services.retrieval.identifiers import contains_any
+from services.retrieval.identifiers import contains_any, identifiers
 from services.retrieval.models import Candidate, Verdict
 
 
@@ -11,8 +11,9 @@ from services.retrieval.models import Candidate, Verdict
 class GateRules:
     """The minimum values for a candidate.
 
-    `min_vector_similarity` does not apply to a chunk without a vector. If there are `identifiers`, a candidate's text,
-    place or document name must contain one of them.
+    `min_vector_similarity` does not apply to a chunk without a vector. `identifiers` are those that the question names.
+    A candidate whose text, place and document name contain none of them is about something else if it names other
+    identifiers, or if no candidate contains any of them. A page of a manual names none and may follow one that does.
     """
 
     min_vector_similarity: float
@@ -27,7 +28,11 @@ def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
     Only APPROVED candidates may be used. If fewer than `min_qualified_count` qualify, none is approved, as the
     specification requires.
     """
-    judged = [replace(candidate, verdict=_verdict(candidate, rules)) for candidate in candidates]
+    others = _about_others(candidates, rules.identifiers)
+    judged = [
+        replace(candidate, verdict=_verdict(candidate, rules, is_about_another=is_about_another))
+        for candidate, is_about_another in zip(candidates, others, strict=True)
+    ]
     if sum(candidate.verdict is Verdict.APPROVED for candidate in judged) < rules.min_qualified_count:
         judged = [
             replace(candidate, verdict=Verdict.TOO_FEW_QUALIFIED)
@@ -38,7 +43,7 @@ def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
     return sorted(judged, key=_order)
 
 
-def _verdict(candidate: Candidate, rules: GateRules) -> Verdict:
+def _verdict(candidate: Candidate, rules: GateRules, *, is_about_another: bool) -> Verdict:
     score, cosine = candidate.rerank_score, candidate.hit.cosine
     if score is None or not candidate.hit.chunk.text.strip():
         return Verdict.NOT_RERANKED
@@ -47,9 +52,21 @@ def _verdict(candidate: Candidate, rules: GateRules) -> Verdict:
         return Verdict.BELOW_SCORE
     if cosine is not None and not cosine >= rules.min_vector_similarity:
         return Verdict.BELOW_SIMILARITY
-    if rules.identifiers and not contains_any(_searched(candidate), rules.identifiers):
+    if is_about_another:
         return Verdict.OTHER_IDENTIFIER
     return Verdict.APPROVED
+
+
+def _about_others(candidates: Sequence[Candidate], asked: frozenset[str]) -> list[bool]:
+    """Return for each candidate whether it is about something else than the identifiers that the question names."""
+    if not asked:
+        return [False] * len(candidates)
+    texts = [_searched(candidate) for candidate in candidates]
+    named = [contains_any(text, asked) for text in texts]
+    is_known = any(named)
+    return [
+        not is_named and (not is_known or bool(identifiers(text))) for text, is_named in zip(texts, named, strict=True)
+    ]
 
 
 def _searched(candidate: Candidate) -> str:

@@ -56,6 +56,18 @@ def test_a_passage_about_another_identifier_is_refused() -> None:
     }
 
 
+def test_a_page_without_identifiers_follows_one_that_has_the_asked_one() -> None:
+    page = candidate("page", rerank_score=0.8, text="引脚电压为 3.3 V")
+    cover = candidate("cover", rerank_score=0.2, text="ESP8266 开发板手册")
+    rules = GateRules(0.5, 0.5, 1, identifiers("ESP8266 的引脚电压"))
+    assert {item.hit.chunk.chunk_id: item.verdict for item in judge([page, cover], rules)} == {
+        "page": Verdict.APPROVED,
+        "cover": Verdict.BELOW_SCORE,
+    }
+    # Nothing here is about it.
+    assert judge([page], rules)[0].verdict is Verdict.OTHER_IDENTIFIER
+
+
 def test_every_refusal_says_why() -> None:
     items = [
         candidate("passes", rerank_score=0.8),
