@@ -14,7 +14,7 @@ _WRONG_FORM = "模型的回答格式不对，请稍后再问。"
 def model_error(error: Exception) -> ModelError:
     """Return the error with the sentence for `error`, whatever the client of the service raised.
 
-    Whoever turns the error into an answer, or does without one, logs it.
+    Nothing is logged here. The caller logs the error when it answers without the model.
     """
     import openai  # noqa: PLC0415 - takes a second, which only a bot with a key needs to spend
 

@@ -124,7 +124,7 @@ class MeteredChatModel(BaseChatModel):
                 call.receive(message)
                 require_finish(_finish_reason(generation))
             except Exception as error:
-                # As above.
+                # A boundary to a foreign service, as in `pieces`.
                 raise model_error(error) from error
         spoken = message.model_copy(update={"content": without_thoughts(message.text)})
         spoken_generation = ChatGeneration(message=spoken, generation_info=generation.generation_info)
@@ -169,7 +169,7 @@ class MeteredChatModel(BaseChatModel):
         try:
             # The client's own callbacks would report the call a second time.
             return await self.client._agenerate(messages, stop, **self._request(kwargs))
-        except Exception as error:
+        except Exception as error:  # raised again unless it is the one refusal that a newer name of the limit cures
             if not self._asked_for_newer_name(error):
                 raise
             return await self.client._agenerate(messages, stop, **self._request(kwargs))
@@ -182,7 +182,7 @@ class MeteredChatModel(BaseChatModel):
             async for chunk in self.client._astream(messages, stop, **self._request(kwargs)):
                 begun = True
                 yield chunk
-        except Exception as error:
+        except Exception as error:  # as in `_generated`
             if begun or not self._asked_for_newer_name(error):
                 raise
             async for chunk in self.client._astream(messages, stop, **self._request(kwargs)):

@@ -38,7 +38,7 @@ def test_without_a_prefix_every_word_may_be_a_command() -> None:
     assert call("帮助", ("",)) == ("帮助", "")
     # The longest prefix wins.
     assert call("/kb list", ("", "/")) == ("kb", "list")
-    found = read_call(Message("帮助"), ("",))
+    found = read_call(Message(MessageSegment.text("帮助")), ("",))
     assert found is not None
     assert not found.is_like_a_command
 

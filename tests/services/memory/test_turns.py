@@ -1,4 +1,4 @@
-"""Turns that wait for a person: over restarts, continued once, and in nobody's way."""
+"""Tests of turns that wait for a person: they survive restarts, continue once, and do not block their session."""
 
 import asyncio
 import random
