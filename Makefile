@@ -1,7 +1,7 @@
 # make run    set up and start the bot          make test   set up and run the tests
 # make check  style, types, import contracts    make bench  print the benchmarks of speed
 # make replay FILE=…  play a conversation that was saved on the page
-# make lock   resolve the dependencies anew     make bench-quality / check-quality  quality of retrieval (slow)
+# make lock   resolve the dependencies again     make bench-quality / check-quality  quality of retrieval (slow)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
