@@ -32,6 +32,7 @@ class Verdict(StrEnum):
     BELOW_SIMILARITY = "below_similarity"
     BELOW_SCORE = "below_score"
     OTHER_IDENTIFIER = "other_identifier"
+    OTHER_SUBJECT = "other_subject"
     TOO_FEW_QUALIFIED = "too_few_qualified"
     NEAR_DUPLICATE = "near_duplicate"
     OVER_LIMIT = "over_limit"

@@ -17,6 +17,7 @@ from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedback, GateFeedbackRecords
 from services.records.tables import DocumentRecord
 from services.retrieval.calibration import calibrated
+from services.retrieval.conflicts import AskedQuestion, read_question
 from services.retrieval.expansion import QueryExpansion
 from services.retrieval.features import Evidence
 from services.retrieval.fuse import QuestionWords, fuse, weigh
@@ -68,6 +69,18 @@ class _Recall:
     warning: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a question names, which a passage that answers it must be about."""
+
+    identifiers: frozenset[str]
+    asked: AskedQuestion
+
+    def after(self, previous: str) -> "_Named":
+        """Return what a question names that follows a previous one."""
+        return _Named(self.identifiers or identifiers(previous), self.asked.after(read_question(previous)))
+
+
 class Retriever:
     """Search by meaning and by words, with ranking and a gate."""
 
@@ -112,14 +125,12 @@ class Retriever:
         record_tool("retriever", self._settings.model_dump(mode="json"))
         query = build_query(question)
         recall = await self._recall(collection, query)
-        named = identifiers(question.text) or identifiers(question.quoted)
+        named = _Named(identifiers(question.text) or identifiers(question.quoted), read_question(question.text))
         found = await self._judge(collection, query, recall, strictness, named)
         if found.status is RetrievalStatus.LOW_CONFIDENCE and question.previous and follows_up(question.text):
             together = build_query(Question(f"{question.previous} {question.text}", question.quoted))
             recall = await self._recall(collection, together)
-            going_on = await self._judge(
-                collection, together, recall, strictness, named or identifiers(question.previous)
-            )
+            going_on = await self._judge(collection, together, recall, strictness, named.after(question.previous))
             return going_on if going_on.status is RetrievalStatus.USABLE else found
         if not expand or found.status is not RetrievalStatus.LOW_CONFIDENCE:
             return found
@@ -225,7 +236,7 @@ class Retriever:
         return gap
 
     async def _judge(
-        self, collection: str, query: Query, recall: _Recall, strictness: Strictness, named: frozenset[str]
+        self, collection: str, query: Query, recall: _Recall, strictness: Strictness, named: "_Named"
     ) -> Retrieval:
         words = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
         fused = fuse(words, recall.result, self._embedding.scale)
@@ -256,7 +267,8 @@ class Retriever:
             min_vector_similarity=self._min_similarity(),
             min_rerank_score=found.threshold,
             min_qualified_count=self._settings.min_qualified_count,
-            identifiers=named,
+            identifiers=named.identifiers,
+            asked=named.asked,
         )
         judged = select(judge([*scored, *others], rules), self._settings.submit_top_k)
         approved = [item for item in judged if item.verdict is Verdict.APPROVED]

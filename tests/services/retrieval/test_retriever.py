@@ -283,6 +283,18 @@ async def test_a_device_that_no_file_names_is_not_answered_from_another_one(libr
     assert not (await library.retriever.retrieve(GROUP, asked)).references
 
 
+async def test_a_year_that_no_file_is_about_is_not_answered_from_another_one(library: Library) -> None:
+    await library.add(GROUP, "2019年预算.txt", ["电梯维保的预算为 237600 元。"])
+    assert (await ask(library, "19年电梯维保的预算是多少")).references
+    found = await ask(library, "2020年电梯维保的预算是多少")
+    assert found.status is RetrievalStatus.LOW_CONFIDENCE
+    assert found.candidates[0].verdict is Verdict.OTHER_SUBJECT
+    asked = Question("那2020年呢", previous="2019年电梯维保的预算是多少")
+    assert not (await library.retriever.retrieve(GROUP, asked)).references
+    same = Question("那预算多少呢", previous="2020年电梯维保的预算是多少")
+    assert not (await library.retriever.retrieve(GROUP, same)).references
+
+
 async def test_a_failing_index_is_a_failure(library: Library) -> None:
     library.index.fail = True
     with pytest.raises(SearchIndexError):
