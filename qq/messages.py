@@ -188,15 +188,6 @@ def _duration(seconds: float) -> str:
     return f" {tens} 秒" if tens < 120 else f" {math.ceil(seconds / 60)} 分钟"
 
 
-def size_text(size: int) -> str:
-    """Format a size in bytes for people.
-
-    >>> size_text(1536), size_text(3 << 20)
-    ('1.5 KB', '3.0 MB')
-    """
-    return f"{size / 1024:.1f} KB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MB"
-
-
 def time_text(moment: datetime) -> str:
     """Format a time as people in China write it."""
     return f"{moment.astimezone(ZONE):%m-%d %H:%M}"

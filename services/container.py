@@ -15,6 +15,7 @@ from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
+from services.knowledge.catalogue import Catalogue
 from services.knowledge.intake import Intake
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService
@@ -39,6 +40,7 @@ from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
+from services.workflows.question.about_files import AboutFiles
 from services.workflows.question.service import QuestionAnswering
 
 # The number of questions of one group that are processed at a time, each of another member. It equals the number of
@@ -53,6 +55,7 @@ class Services:
     settings: Settings
     access: Access
     knowledge: KnowledgeService
+    catalogue: Catalogue
     intake: Intake
     retriever: Retriever
     memory: MemoryService
@@ -114,6 +117,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         retriever = Retriever(
             documents, index, embedding, reranker, expansion, feedback, settings.retrieval, knowledge.mend
         )
+        catalogue = Catalogue(documents, index)
         general = settings.answer.general_knowledge
         chain = RagChain(model, prompts, general_knowledge=general) if model else None
 
@@ -145,10 +149,19 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             settings=settings,
             access=access,
             knowledge=knowledge,
+            catalogue=catalogue,
             intake=Intake(knowledge, UploadRecords(database), access, settings.knowledge.scope),
             retriever=retriever,
             memory=memory,
-            answering=QuestionAnswering(retriever, chain, turns, memory, traces, model_budget),
+            answering=QuestionAnswering(
+                retriever,
+                chain,
+                turns,
+                memory,
+                traces,
+                AboutFiles(catalogue, retriever, memory),
+                model_budget,
+            ),
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),

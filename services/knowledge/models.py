@@ -119,7 +119,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A document as shown in lists.
+    """A document as shown in lists. `size` is in bytes; `group_id` is None for a private file.
 
     `ready` is False until its words are stored for the first time, `embedded` until all vectors are stored too.
     """
@@ -129,6 +129,7 @@ class DocumentEntry:
     version: int
     chunks: int
     size: int
+    group_id: int | None
     uploader_id: int
     uploaded_at: datetime
     ready: bool

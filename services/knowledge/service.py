@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from services.errors import DocumentRejected, SearchIndexError, ServiceError, StorageError
-from services.index.models import IndexedChunk, IndexGap, SearchIndex
+from services.index.models import IndexGap, SearchIndex
 from services.knowledge.builder import IndexBuilder, chat_key, chat_of
+from services.knowledge.catalogue import current, entry_of
 from services.knowledge.download import too_large
 from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
@@ -48,14 +49,6 @@ _EMBEDDED_WITHIN_S = 2.0
 _SMALL_EMBEDDED_WITHIN_S = 10.0
 _MAX_NAME_CHARS = 120
 _OUT_OF_RESOURCES = "机器人的磁盘或内存不够用，请管理员查看日志。"
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentView:
-    """One document with its first passages, for `/kb show`."""
-
-    entry: DocumentEntry
-    passages: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -301,18 +294,12 @@ class KnowledgeService:
         """Return one page of the list of documents, and their total number; pages count from 1."""
         totals = await self._records.totals(collection, self._builder.embedding.fingerprint)
         rows = await self._records.page(collection, (page - 1) * page_size, page_size)
-        return [_entry(row) for row in rows], totals.documents + totals.pending
+        return [entry_of(row) for row in rows], totals.documents + totals.pending
 
-    async def show(self, collection: str, number: int, passages: int = 3) -> DocumentView | None:
-        """Return one document with its first passages; None if there is no such number."""
+    async def document(self, collection: str, number: int) -> DocumentEntry | None:
+        """Return one document, by the version that can be found; None if there is no such number."""
         rows = await self._records.by_number(collection, number)
-        if not rows:
-            return None
-        ready = next((row for row in rows if row.state == DocumentState.READY), None)
-        chunks: list[IndexedChunk] = []
-        if ready is not None:
-            chunks = await self._index.chunks(collection, ready.build_id, 0, passages)
-        return DocumentView(_entry(ready or rows[0]), tuple(chunk.text for chunk in chunks))
+        return entry_of(current(rows)) if rows else None
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -324,7 +311,7 @@ class KnowledgeService:
         await self._records.discard(rows)
         await self._stop_builds(rows)
         await self.purge()
-        return _entry(rows[0])
+        return entry_of(rows[0])
 
     async def clear(self, collection: str, at_most: int) -> int:
         """Delete every document of a collection, or none if there are more than `at_most`, and return their number."""
@@ -728,20 +715,6 @@ def clean_name(name: str) -> str:
 
 def _file_type(name: str) -> str:
     return Path(name).suffix.lower().lstrip(".")
-
-
-def _entry(document: DocumentRecord) -> DocumentEntry:
-    return DocumentEntry(
-        number=document.number,
-        name=document.name,
-        version=document.version,
-        chunks=document.chunk_count,
-        size=document.size,
-        uploader_id=document.uploader_id,
-        uploaded_at=document.uploaded_at,
-        ready=document.state == DocumentState.READY,
-        embedded=bool(document.embedding_fingerprint),
-    )
 
 
 def _ready_status(document: DocumentRecord) -> IngestStatus:

@@ -358,6 +358,20 @@ class DocumentRecords:
             )
             return list(found)
 
+    async def listed(self, collection: str) -> list[DocumentRecord]:
+        """Return all documents of a collection, ordered by number, then version."""
+
+        async def read() -> list[DocumentRecord]:
+            async with self._database.reading() as session:
+                found = await session.scalars(
+                    select(DocumentRecord)
+                    .where(DocumentRecord.collection == collection)
+                    .order_by(DocumentRecord.number, DocumentRecord.version)
+                )
+                return list(found)
+
+        return await self._database.kept(_TABLE, ("listed", collection), read)
+
     async def by_number(self, collection: str, number: int) -> list[DocumentRecord]:
         """Return all versions under one number, newest first."""
         async with self._database.reading() as session:

@@ -178,10 +178,9 @@ async def test_a_file_becomes_findable(world: World) -> None:
     status = await knowledge.status(GROUP)
     assert (status.documents, status.chunks, status.size) == (1, result.chunks, len(TRAVEL.encode()))
     assert (status.progress, status.stale, status.embedding) == ((), 0, "测试向量")
-    view = await knowledge.show(GROUP, 1)
-    assert view is not None
-    assert view.entry.ready
-    assert "差旅报销" in view.passages[0]
+    entry = await knowledge.document(GROUP, 1)
+    assert entry is not None
+    assert entry.ready
     assert (await knowledge.documents(GROUP, 1, 10))[1] == 1
     assert world.originals()[0].read_bytes() == TRAVEL.encode()
     await assert_whole(world, knowledge)
@@ -294,7 +293,7 @@ async def test_deleting_while_building(world: World) -> None:
     async with asyncio.timeout(5):
         assert (await building).status is IngestStatus.REMOVED
     assert await world.found("住宿标准") == []
-    assert await knowledge.show(GROUP, 1) is None
+    assert await knowledge.document(GROUP, 1) is None
     await assert_whole(world, knowledge)
 
 
