@@ -1,7 +1,7 @@
 """The outline of a document: its parts in order, each with its heading, its page and how its text begins."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -60,9 +60,10 @@ def outline_of(chunks: Sequence[IndexedChunk]) -> Outline:
 
 
 def page_of(chunk: IndexedChunk) -> int | None:
-    """Return the page of a chunk, or None if it is unknown."""
+    """Return the page of a chunk, or None if it is unknown. A sheet is known by its name, which is its heading."""
     page = chunk.metadata.get("page")
-    return page if isinstance(page, int) and page > 0 else None
+    is_sheet = str(chunk.metadata.get("file", "")).lower().endswith(".xlsx")
+    return page if isinstance(page, int) and page > 0 and not is_sheet else None
 
 
 def plain_line(text: str) -> str:
@@ -75,8 +76,11 @@ def plain_line(text: str) -> str:
 
 
 def _parts(chunks: Sequence[IndexedChunk]) -> Iterator[Part]:
+    # Every chunk of a table begins with its header, which is worth reading once.
+    shown = set[str]()
     for heading, group in _groups(chunks):
-        lines = (line for chunk in group for line in chunk.text.split("\n"))
+        lines = [line for chunk in group for line in chunk.text.split("\n") if line not in shown]
+        shown.update(chunk.text.split("\n", 1)[0] for chunk in group if _CELLS in chunk.text.split("\n", 1)[0])
         yield Part(plain_line(heading), page_of(group[0]), _beginning(lines, heading), group[0].ordinal)
 
 
@@ -109,7 +113,7 @@ def _path(chunk: IndexedChunk) -> tuple[str, ...]:
     return tuple(heading.split(_HEADINGS)) if heading else ()
 
 
-def _beginning(lines: Iterator[str], heading: str) -> str:
+def _beginning(lines: Iterable[str], heading: str) -> str:
     """Return the first sentences of a part, without its heading."""
     text = ""
     for line in lines:

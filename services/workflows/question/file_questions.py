@@ -6,7 +6,7 @@ that files contain (报名要交什么资料) has no form.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from services.index.tokens import normalise
@@ -209,13 +209,20 @@ def recognise(question: Question, documents: Sequence[Named]) -> FileQuestion | 
     text = normalise(build_query(Question(question.text)).text).strip(_ENDS + " \n")
     if not text or len(text) > _MOST_CHARS or "\n" in text:
         return None
-    return (
+    asked = (
         _recent(text)
         or _list(text, documents)
         or _uploader(text, documents)
         or _summary(text, documents)
         or _find(text)
     )
+    return asked and replace(asked, words=tuple(_as_written(word, question.text) for word in asked.words))
+
+
+def _as_written(word: str, text: str) -> str:
+    """Return a normalised word as the message has it, if it is found there."""
+    place = text.lower().find(word)
+    return text[place : place + len(word)] if place >= 0 else word
 
 
 def _list(text: str, documents: Sequence[Named]) -> FileQuestion | None:

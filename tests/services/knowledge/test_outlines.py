@@ -59,5 +59,16 @@ def test_a_table_tells_its_columns_and_a_long_text_is_cut() -> None:
     assert long.text.endswith("…")
 
 
+def test_a_sheet_has_no_page_and_its_header_is_read_once() -> None:
+    rows = [
+        IndexedChunk(
+            f"b-{number}", "b", number, f"项目 | 金额\n校服{number} | 260", "", {"page": 1, "file": "费用.XLSX"}
+        )
+        for number in range(2)
+    ]
+    first, second = outline_of(rows).parts
+    assert (first.text, second.text, second.page) == ("项目、金额；校服0、260", "校服1、260", None)
+
+
 def test_nothing_has_no_parts() -> None:
     assert outline_of([]).parts == ()

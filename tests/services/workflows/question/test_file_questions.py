@@ -344,6 +344,12 @@ def test_a_number_of_a_series_that_is_missing_is_a_file() -> None:
     assert recognise(Question("第8讲讲了啥"), [_Document("概率论.pptx")]) is None
 
 
+def test_words_are_kept_as_they_were_written() -> None:
+    asked = recognise(Question("有没有 Kubernetes 的文档"), DOCUMENTS)
+    assert asked is not None
+    assert asked.words == ("Kubernetes",)
+
+
 @pytest.mark.parametrize("text", ["有" * 80, "总结" * 40, "谁" * 80, "里面都是" * 20, "最近有群里" * 16, "a " * 40])
 def test_no_text_takes_long(text: str) -> None:
     documents = [_Document(f"{'管理' * 20}{number}.pdf") for number in range(200)]
