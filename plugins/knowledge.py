@@ -13,6 +13,7 @@ from qq.commands.matcher import Argument, register
 from qq.commands.models import Command
 from qq.confirmations import Confirmation
 from qq.depends import Knowledge, services, settings
+from qq.knowledge_pull import pull_knowledge
 from qq.knowledge_trial import try_knowledge
 from qq.messages import ingest_text, passage_text, reading_text, shortened, size_text, time_text
 from qq.speaker import Speaking, asked_knowledge, member_lookup, reading_count, shares_knowledge
@@ -230,6 +231,10 @@ async def _use(speaker: Speaking, argument: Argument) -> str:
     return f"好，现在私聊里查群 {group_id} 的资料，之前的对话不再带入；发 /kb use 0 换回自己的资料。"
 
 
+async def _pull(speaker: Speaking, argument: Argument) -> str:
+    return await pull_knowledge(speaker, argument)
+
+
 def _number(text: str) -> int:
     """Return a positive number, or 0 for anything else."""
     return int(text) if text.isdecimal() and len(text) <= 12 else 0
@@ -237,6 +242,7 @@ def _number(text: str) -> int:
 
 # In a private chat the knowledge base belongs to the person, so they may do everything with it.
 _ADDING = Rights(group=Role.ADMIN, shared_knowledge=Role.ADMIN)
+_PULLING = Rights(group=Role.ADMIN, private=None, shared_knowledge=Role.ADMIN)
 _CHANGING = Rights(group=Role.ADMIN, shared_knowledge=Role.SUPERUSER)
 
 register(
@@ -281,6 +287,15 @@ register(
             Command("delete", ("删除",), "删除文件", _delete, arguments="编号", example="1", rights=_CHANGING),
             Command("clear", ("清空",), "清空知识库", _clear, rights=_CHANGING),
             Command("reindex", ("重建",), "用原文件重建索引", _reindex, rights=_CHANGING),
+            Command(
+                "pull",
+                ("群文件", "收取"),
+                "收群里原有的文件",
+                _pull,
+                arguments="[all 或编号]",
+                example="1 3-5",
+                rights=_PULLING,
+            ),
             Command(
                 "load",
                 ("载入",),

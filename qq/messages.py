@@ -10,6 +10,7 @@ from qq.render.drawings import Code, Drawing, Table
 from services.budgets.day import ZONE
 from services.grounding.models import Answer, AnswerKind, CitedPassage, CodeBlock, SourceStatus, TableBlock
 from services.knowledge.models import IngestResult, IngestStatus
+from services.knowledge.pulls import PullReport
 
 # The longest text that QQ accepts as one plain message.
 _RECEIPT_CHARS = 1500
@@ -27,6 +28,8 @@ _WORDS = {
 _TABLE_BELOW = "（表格见下图）"
 # An answer with more tables and code than this is sent as text.
 _MOST_PICTURES = 4
+# A report of many files names so many reasons for failures, each with its files in so many characters.
+_MOST_REASONS, _REASON_CHARS = 5, 160
 _FAILURES = (IngestStatus.REJECTED, IngestStatus.DEFERRED, IngestStatus.REMOVED, IngestStatus.REPLACED)
 
 
@@ -151,6 +154,24 @@ def receipt_text(results: Sequence[IngestResult], reading: int) -> str:
         left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
         lines.append(_names_line("现在能按字词找到，完整入库还要一会儿", by_words, left))
     return "\n".join(line for line in lines if line)
+
+
+def pull_text(report: PullReport) -> str:
+    """Return one message about the files that a group already had: the totals, then the failures by reason."""
+    totals = [f"已入库 {report.indexed} 个", f"已有 {report.present} 个", f"失败 {len(report.failures)} 个"]
+    if report.left:
+        totals.append(f"没收 {report.left} 个")
+    lines = [("群文件不再收了：" if report.is_stopped else "群文件收完了：") + "，".join(totals) + "。"]
+    names: dict[str, list[str]] = {}
+    for name, reason in report.failures:
+        names.setdefault(reason, []).append(shortened(name, 30))
+    for reason, failed in list(names.items())[:_MOST_REASONS]:
+        lines.append(_names_line(reason.rstrip("。"), failed, _REASON_CHARS) or f"{reason}（{len(failed)} 个）")
+    if left := sum(len(failed) for failed in list(names.values())[_MOST_REASONS:]):
+        lines.append(f"还有 {left} 个因为别的原因没收进来。")
+    if report.left:
+        lines.append("剩下的要收，再发 /kb pull 看编号。")
+    return "\n".join(lines)
 
 
 def _names_line(word: str, names: Sequence[str], limit: int) -> str:

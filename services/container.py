@@ -17,6 +17,7 @@ from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
 from services.knowledge.intake import Intake
 from services.knowledge.parsing import ParseLimits
+from services.knowledge.pulls import Pulls
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
 from services.llm import open_models
@@ -29,6 +30,7 @@ from services.rag import RagChain
 from services.records.conversations import ConversationRecords
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
+from services.records.pulls import PullRecords
 from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
@@ -54,6 +56,7 @@ class Services:
     access: Access
     knowledge: KnowledgeService
     intake: Intake
+    pulls: Pulls
     retriever: Retriever
     memory: MemoryService
     answering: QuestionAnswering
@@ -141,11 +144,16 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await memory.resume()
         await knowledge.resume()
         await proactive.resume()
+        scope = settings.knowledge.scope
+        intake = Intake(knowledge, UploadRecords(database), access, scope)
+        pulls = Pulls(PullRecords(database), documents, knowledge, intake, scope)
+        stack.push_async_callback(pulls.close)
         yield Services(
             settings=settings,
             access=access,
             knowledge=knowledge,
-            intake=Intake(knowledge, UploadRecords(database), access, settings.knowledge.scope),
+            intake=intake,
+            pulls=pulls,
             retriever=retriever,
             memory=memory,
             answering=QuestionAnswering(retriever, chain, turns, memory, traces, model_budget),
