@@ -28,8 +28,8 @@ _WORDS = {
 _TABLE_BELOW = "（表格见下图）"
 # An answer with more tables and code than this is sent as text.
 _MOST_PICTURES = 4
-# A report of many files names so many reasons for failures, each with its files in so many characters.
-_MOST_REASONS, _REASON_CHARS = 5, 160
+# A report of many files names so many reasons for failures, each with so many of its files.
+_MOST_REASONS, _NAMED_FAILURES = 5, 3
 _FAILURES = (IngestStatus.REJECTED, IngestStatus.DEFERRED, IngestStatus.REMOVED, IngestStatus.REPLACED)
 
 
@@ -164,9 +164,10 @@ def pull_text(report: PullReport) -> str:
     lines = [("群文件不再收了：" if report.is_stopped else "群文件收完了：") + "，".join(totals) + "。"]
     names: dict[str, list[str]] = {}
     for name, reason in report.failures:
-        names.setdefault(reason, []).append(shortened(name, 30))
+        names.setdefault(reason, []).append(shortened(name, 24))
     for reason, failed in list(names.items())[:_MOST_REASONS]:
-        lines.append(_names_line(reason.rstrip("。"), failed, _REASON_CHARS) or f"{reason}（{len(failed)} 个）")
+        more = f"等 {len(failed)} 个" if len(failed) > _NAMED_FAILURES else ""
+        lines.append(f"{''.join(f'「{name}」' for name in failed[:_NAMED_FAILURES])}{more}：{reason}")
     if left := sum(len(failed) for failed in list(names.values())[_MOST_REASONS:]):
         lines.append(f"还有 {left} 个因为别的原因没收进来。")
     if report.left:

@@ -126,10 +126,12 @@ class Files:
             )
         below = self._world.folders.get(group_id, {}) if folder_id == "/" else {}
         folders = [{"group_id": group_id, "folder_id": key, "folder_name": name} for key, name in below.items()]
-        listing = {"files": files, "folders": folders[: max(0, limit - len(files))]}
-        return (
-            {key: entries or None for key, entries in listing.items()} if self._dialect.null_for_empty_list else listing
-        )
+        if is_limited:
+            # NapCat's limit counts folders, too.
+            folders = folders[: max(0, limit - len(files))]
+        if self._dialect.null_for_empty_list:
+            return {"files": files or None, "folders": folders or None}
+        return {"files": files, "folders": folders}
 
     async def uploaded(self, params: dict[str, Any], group_id: int | None) -> SimulatedFile:
         """Store and return the file of an upload_group_file or upload_private_file call."""
