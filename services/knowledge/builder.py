@@ -20,6 +20,8 @@ from services.records.tables import DocumentRecord
 
 # The embedded model needs 0.6 s for a batch on two cores, so builds of several chats alternate within a second.
 _BATCH = 16
+# Between the headings of a path. No heading contains it.
+_BELOW = " › "
 # Chunks that are converted or fetched from the index at a time: about 2 ms of the event loop.
 _PAGE = 128
 _LOST_WORDS = "资料的字词索引丢了一部分，正在用原文件重建。"
@@ -161,6 +163,11 @@ def embedded_text(chunk: IndexedChunk) -> str:
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
+def chunk_heading(stored: str) -> tuple[str, ...]:
+    """Return the path of headings that is stored with a chunk."""
+    return tuple(stored.split(_BELOW)) if stored else ()
+
+
 def _chunk_id(build_id: str, chunk: Chunk) -> str:
     return f"{build_id}-{chunk.ordinal:06d}"
 
@@ -180,7 +187,7 @@ def _indexed(document: DocumentRecord, build_id: str, chunk: Chunk) -> IndexedCh
             "file": document.name,
             "version": document.version,
             "page": chunk.page or 0,
-            "heading": " › ".join(chunk.heading),
+            "heading": _BELOW.join(chunk.heading),
             "ordinal": chunk.ordinal,
         },
     )

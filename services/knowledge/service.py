@@ -12,15 +12,18 @@ from typing import Any
 
 from services.errors import DocumentRejected, SearchIndexError, ServiceError, StorageError
 from services.index.models import IndexedChunk, IndexGap, SearchIndex
-from services.knowledge.builder import IndexBuilder, chat_key, chat_of
+from services.knowledge.builder import IndexBuilder, chat_key, chat_of, chunk_heading
 from services.knowledge.download import too_large
 from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
+    Chunk,
     DocumentEntry,
     IncomingFile,
     IngestResult,
     IngestStatus,
     KnowledgeStatus,
+    Outline,
+    OutlineEntry,
     Progress,
 )
 from services.knowledge.rejections import MESSAGES, Rejection
@@ -47,6 +50,8 @@ _SMALL_CHUNKS = 64
 _EMBEDDED_WITHIN_S = 2.0
 _SMALL_EMBEDDED_WITHIN_S = 10.0
 _MAX_NAME_CHARS = 120
+# Chunks that are read at a time for an outline, and the places that it has at most.
+_OUTLINE_SLICE, _MOST_OUTLINE_ENTRIES = 500, 1000
 _OUT_OF_RESOURCES = "机器人的磁盘或内存不够用，请管理员查看日志。"
 
 
@@ -308,11 +313,36 @@ class KnowledgeService:
         rows = await self._records.by_number(collection, number)
         if not rows:
             return None
-        ready = next((row for row in rows if row.state == DocumentState.READY), None)
+        ready = _ready(rows)
         chunks: list[IndexedChunk] = []
         if ready is not None:
             chunks = await self._index.chunks(collection, ready.build_id, 0, passages)
         return DocumentView(_entry(ready or rows[0]), tuple(chunk.text for chunk in chunks))
+
+    async def collections(self) -> list[str]:
+        """Return every knowledge base that has ever received a file."""
+        return await self._records.collections()
+
+    async def outline(self, collection: str, number: int) -> Outline | None:
+        """Return the pages and headings of the visible version of a document; None if there is no such number."""
+        rows = await self._records.by_number(collection, number)
+        if not rows:
+            return None
+        ready = _ready(rows)
+        entries: list[OutlineEntry] = []
+        # All chunks of a large document at once would take the event loop a long time to receive.
+        for start in range(0, ready.chunk_count if ready else 0, _OUTLINE_SLICE):
+            for chunk in await self._chunks(collection, ready, start, _OUTLINE_SLICE):
+                last = entries[-1] if entries else None
+                if last is None or (last.page, last.heading) != (chunk.page, chunk.heading):
+                    entries.append(OutlineEntry(chunk.ordinal, chunk.page, chunk.heading))
+            if len(entries) > _MOST_OUTLINE_ENTRIES:
+                return Outline(_entry(ready or rows[0]), tuple(entries[:_MOST_OUTLINE_ENTRIES]), is_cut=True)
+        return Outline(_entry(ready or rows[0]), tuple(entries), is_cut=False)
+
+    async def passages(self, collection: str, number: int, start: int, limit: int) -> list[Chunk]:
+        """Return chunks of the visible version of a document, from ordinal `start` on; none if it has no such ones."""
+        return await self._chunks(collection, _ready(await self._records.by_number(collection, number)), start, limit)
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -457,6 +487,11 @@ class KnowledgeService:
         except SearchIndexError:
             log.exception("the index could not be compared with the records")
         await self.purge()
+
+    async def _chunks(self, collection: str, document: DocumentRecord | None, start: int, limit: int) -> list[Chunk]:
+        if document is None:
+            return []
+        return [_chunk(found) for found in await self._index.chunks(collection, document.build_id, start, limit)]
 
     async def _register(self, file: IncomingFile, name: str) -> tuple[DocumentRecord, bool] | IngestResult:
         """Return the new or existing document of a file and whether it is new, or the rejection if there is no room."""
@@ -742,6 +777,16 @@ def _entry(document: DocumentRecord) -> DocumentEntry:
         ready=document.state == DocumentState.READY,
         embedded=bool(document.embedding_fingerprint),
     )
+
+
+def _ready(rows: Sequence[DocumentRecord]) -> DocumentRecord | None:
+    """Return the visible version of a document."""
+    return next((row for row in rows if row.state == DocumentState.READY), None)
+
+
+def _chunk(found: IndexedChunk) -> Chunk:
+    page, heading = found.metadata.get("page"), str(found.metadata.get("heading", ""))
+    return Chunk(found.ordinal, found.text, int(page) if page else None, chunk_heading(heading))
 
 
 def _ready_status(document: DocumentRecord) -> IngestStatus:
