@@ -80,7 +80,7 @@ function Groups({ token, groups }) {
         ${groups.map(
           (entry) => html`<li key=${entry.id}>
             <button type="button" class="chat-entry" aria-current=${entry.id === open ? "true" : undefined} onClick=${() => setOpen(entry.id)}>
-              <${Avatar} id=${entry.id} name=${name(entry)} group />
+              <${Avatar} id=${`g${entry.number}`} name=${name(entry)} group />
               <span class="chat-text"><span class="chat-name">${name(entry)}</span><span class="chat-last">${entry.number}</span></span>
             </button>
           </li>`,

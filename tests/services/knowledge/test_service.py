@@ -319,6 +319,38 @@ async def test_deleting_and_clearing(world: World) -> None:
     await assert_whole(world, knowledge)
 
 
+async def test_a_document_is_read_piece_by_piece(world: World) -> None:
+    knowledge = await world.open()
+    sections = [f"# 第{number}章\n\n" + f"第{number}章规定了第{number}号仓库怎样管理。" * 12 for number in range(300)]
+    result = await world.ingest(knowledge, "手册.md", "\n\n".join(sections))
+    assert result.chunks > 500
+    outline = await knowledge.outline(GROUP, result.number)
+    assert outline is not None
+    assert outline.document.name == "手册.md"
+    assert [entry.heading for entry in outline.entries] == [(f"第{number}章",) for number in range(300)]
+    assert not outline.is_cut
+    # The outline leads to the chunk that begins the chapter.
+    place = outline.entries[-1].ordinal
+    (first, *_) = await knowledge.passages(GROUP, result.number, place, 50)
+    assert (first.ordinal, first.heading) == (place, ("第299章",))
+    assert "第299号仓库" in first.text
+    assert len(await knowledge.passages(GROUP, result.number, 0, 50)) == 50
+    assert await knowledge.passages(GROUP, result.number, result.chunks, 50) == []
+    # Another knowledge base does not have it.
+    assert await knowledge.outline(OTHER, result.number) is None
+    assert await knowledge.passages(OTHER, result.number, 0, 50) == []
+    assert await knowledge.collections() == [GROUP]
+
+
+async def test_a_document_with_very_many_places_has_a_shortened_outline(world: World) -> None:
+    knowledge = await world.open()
+    text = "\n\n".join(f"# 第{number}条\n\n" + f"第{number}条说明了第{number}件事。" * 6 for number in range(1100))
+    result = await world.ingest(knowledge, "条例.md", text)
+    outline = await knowledge.outline(GROUP, result.number)
+    assert outline is not None
+    assert (len(outline.entries), outline.is_cut) == (1000, True)
+
+
 async def test_without_an_embedding_service_a_file_is_found_by_its_words(world: World) -> None:
     knowledge = await world.open(embedded_within_s=(60.0, 60.0))
     world.embeddings.fail = True
