@@ -15,7 +15,7 @@ from simulator.stage import Rejected
 # Passages in one response.
 PASSAGES = 50
 _MOST_DIGITS = 9
-_STATUS = {"file_too_large": 413, "not_connected": 503, "unknown_document": 404, "changed_document": 409}
+_STATUS = {"file_too_large": 413, "not_connected": 503, "unknown_document": 404}
 
 # Return the knowledge base that a request is about, or raise `Rejected`.
 Place = Callable[[Request], Awaitable[str]]
@@ -60,10 +60,10 @@ class Library:
         collection, number = await self.place(request), number_of(request, "number")
         view = await services().knowledge.show(collection, number, passages=0)
         # Somebody may have sent a new version since the person at the page looked at it.
-        if view is None or view.entry.version != number_of(request, "version"):
-            raise Rejected("changed_document", "")
-        await services().knowledge.delete(collection, number)
-        return Response(status_code=204)
+        is_same = view is not None and view.entry.version == number_of(request, "version")
+        if is_same:
+            await services().knowledge.delete(collection, number)
+        return JSONResponse({"deleted": is_same})
 
 
 def document_json(entry: DocumentEntry, uploader: Callable[[int], str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ export async function ask(address, query, options = {}) {
     throw new Refused("network");
   }
   if (response.ok) {
-    return response.status === 204 ? null : response.json();
+    return response.json();
   }
   let code = response.status === 401 ? "wrong_token" : "unknown";
   if (response.headers.get("content-type")?.includes("json")) {
@@ -35,7 +35,11 @@ export function createLibrary({ prefix, place, headers = {} }) {
   return {
     open: (number) => get("document", { number }),
     passages: (number, from) => get("passages", { number, from }),
-    remove: ({ number, version }) =>
-      ask(`${prefix}/deletion`, { ...place, number, version }, { method: "POST", headers }),
+    async remove({ number, version }) {
+      const { deleted } = await ask(`${prefix}/deletion`, { ...place, number, version }, { method: "POST", headers });
+      if (!deleted) {
+        throw new Refused("changed_document");
+      }
+    },
   };
 }
