@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from e5_int8.weights import Sizes, Weights
 
+# The first layer in which a question and a passage see each other.
+FIRST_LAYER = 6
 ADAPTER = Path(__file__).parent / "reader.npz"
 
 
 class Adapted:
-    """The weights of the layers from `first_layer` on, with a low-rank addition (LoRA, arXiv 2106.09685).
+    """The weights of the layers from `FIRST_LAYER` on, with a low-rank addition (LoRA, arXiv 2106.09685).
 
     The file holds for a dense layer `l6.q` the factors `l6.q.up` (outputs, rank) and `l6.q.down` (rank, inputs), whose
     product is added to its matrix; biases, normalisations and the weights of the two outputs are stored whole.
@@ -27,7 +29,8 @@ class Adapted:
         with np.load(adapter, allow_pickle=False) as file:
             self._added: Mapping[str, NDArray[np.float16]] = {name: file[name] for name in file.files}
         self.provenance: Mapping[str, Any] = json.loads(str(self._added["provenance"]))
-        self.first_layer = int(self.provenance["first_layer"])
+        if self.provenance["first_layer"] != FIRST_LAYER:
+            raise ValueError(f"{adapter.name} was trained for layer {self.provenance['first_layer']}")
         self._weights = weights
 
     @property

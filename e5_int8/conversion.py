@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from e5_int8.adapter import Adapted, adapter_digest
+from e5_int8.adapter import FIRST_LAYER, Adapted, adapter_digest
 from e5_int8.tokenizer import Tokenizer
 from e5_int8.weights import MODEL, Weights, dequantize, installed_weights
 
@@ -50,7 +50,7 @@ def model_path(directory: Path) -> Path:
 
 def reader_paths(directory: Path) -> tuple[Path, Path]:
     """Return the paths of the reader's lower and upper half in a directory, whether or not they exist yet."""
-    return directory / f"{MODEL}-lower.onnx", directory / f"{MODEL}-reader-{adapter_digest()}.onnx"
+    return directory / f"{MODEL}-lower-{FIRST_LAYER}.onnx", directory / f"{MODEL}-reader-{adapter_digest()}.onnx"
 
 
 def convert(directory: Path) -> Path:
@@ -68,10 +68,20 @@ def convert(directory: Path) -> Path:
 
 def convert_reader(directory: Path) -> None:
     """Convert the installed weights with the reader's addition, unless that is already done; see `convert`."""
-    paths = reader_paths(directory)
-    if not is_reader_converted(directory):
-        for path, model in zip(paths, _converted_reader(installed_weights()), strict=True):
-            _save(path, model)
+    weights = installed_weights()
+    adapted = Adapted(weights)
+    lower = convert_lower(directory)
+    upper = reader_paths(directory)[1]
+    if not _is_whole(upper):
+        _save(upper, _converted_upper(adapted, weights, lower))
+
+
+def convert_lower(directory: Path) -> Path:
+    """Convert the first layers, which the reader shares with the encoder, and return the path of the graph."""
+    path = reader_paths(directory)[0]
+    if not _is_whole(path):
+        _save(path, _converted_lower(installed_weights()))
+    return path
 
 
 def is_converted(directory: Path) -> bool:
@@ -93,27 +103,32 @@ def _converted(weights: Weights) -> bytes:
     return transformer(weights, peaks).SerializeToString()
 
 
-def _converted_reader(weights: Weights) -> tuple[bytes, bytes]:
-    from e5_int8.graph import lower_half, upper_half  # noqa: PLC0415
+def _converted_lower(weights: Weights) -> bytes:
+    from e5_int8.graph import lower_half  # noqa: PLC0415
 
-    texts, adapted = _Texts(weights), Adapted(weights)
-    layers = adapted.first_layer
-    peaks, found = _measure(
-        lower_half(weights, layers), [{"words": texts.words(text)} for text in (*_CALIBRATION, *_QUESTIONS)]
-    )
-    states = [outputs["states"] for outputs in found]
-    passages, questions = states[: len(_CALIBRATION)], states[len(_CALIBRATION) :]
+    texts = _Texts(weights)
+    peaks, _ = _measure(lower_half(weights, FIRST_LAYER), [{"words": texts.words(text)} for text in _CALIBRATION])
+    return lower_half(weights, FIRST_LAYER, peaks).SerializeToString()
+
+
+def _converted_upper(adapted: Adapted, weights: Weights, lower: Path) -> bytes:
+    import onnxruntime  # noqa: PLC0415
+
+    from e5_int8.graph import upper_half  # noqa: PLC0415
+
+    texts = _Texts(weights)
+    session = onnxruntime.InferenceSession(str(lower), providers=["CPUExecutionProvider"])
+
+    def states(text: str) -> NDArray[np.float32]:
+        return np.asarray(session.run(["states"], {"words": texts.words(text)})[0], np.float32)
+
     pairs: list[dict[str, NDArray[Any]]] = []
-    for number, passage in enumerate(passages):
-        question = questions[number % len(questions)]
-        # The graph adds positions to at most 512 tokens, but the layers above them take any number.
-        joined = np.concatenate([question, passage], axis=1)
-        pairs.append({"joined": joined, "passage": np.array([question.shape[1]], np.int64)})
-    upper_peaks, _ = _measure(upper_half(adapted), pairs)
-    return (
-        lower_half(weights, layers, peaks).SerializeToString(),
-        upper_half(adapted, upper_peaks).SerializeToString(),
-    )
+    for number, text in enumerate(_CALIBRATION):
+        asked = states(_QUESTIONS[number % len(_QUESTIONS)])
+        joined = np.concatenate([asked, states(text)], axis=1)
+        pairs.append({"joined": joined, "passage": np.array([asked.shape[1]], np.int64)})
+    peaks, _ = _measure(upper_half(adapted), pairs)
+    return upper_half(adapted, peaks).SerializeToString()
 
 
 class _Texts:

@@ -22,7 +22,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from e5_int8.adapter import Adapted
+from e5_int8.adapter import FIRST_LAYER, Adapted
 from e5_int8.weights import Sizes
 
 Array = NDArray[np.float32]
@@ -152,7 +152,7 @@ def upper_half(reader: Adapted, peaks: Mapping[str, Array] | None = None) -> onn
     """
     builder = _Builder(reader, peaks)
     x = "joined"
-    for number in range(reader.first_layer, reader.sizes.layers):
+    for number in range(FIRST_LAYER, reader.sizes.layers):
         x = builder.layer(x, f"l{number}")
     builder.constant("zero", np.array([0], np.int64))
     builder.constant("one", np.array([1], np.int64))

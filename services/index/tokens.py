@@ -38,6 +38,15 @@ def normalise(text: str) -> str:
     return compatible(without_surrogates(text)).lower().translate(_simplified())
 
 
+def simplified(text: str) -> str:
+    """Return the text in simplified characters, converted one by one, so that every place stays what it is.
+
+    >>> simplified("臺灣ＡＢ")
+    '台湾ＡＢ'
+    """
+    return text.translate(_simplified())
+
+
 def index_terms(text: str) -> list[str]:
     """Return the terms of a stored text, in order and with repetitions.
 

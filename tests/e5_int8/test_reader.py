@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from e5_int8 import PassageReader, Reading, convert_reader, is_reader_converted
-from e5_int8.adapter import ADAPTER, Adapted
+from e5_int8.adapter import ADAPTER, FIRST_LAYER, Adapted
 from e5_int8.conversion import reader_paths
 from e5_int8.graph import lower_half, upper_half
 from e5_int8.tokenizer import Tokenizer
@@ -22,7 +22,8 @@ from tests.e5_int8.texts import varied_texts
 _ROOT = Path(__file__).parents[2]
 _RULES = (
     "差旅费管理办法 第三章",
-    "第一条 市内交通费凭票报销。\n第二条 住宿费每人每天不超过350元，超出自理。\n第三条 出差前填写申请单，由部门经理批准。",
+    "第一条 市内交通费凭票报销。\n第二条 住宿费每人每天不超过350元，超出自理。\n"
+    "第三条 出差前填写申请单，由部门经理批准。",
 )
 _PASSAGES = [
     _RULES,
@@ -61,7 +62,7 @@ def _fp32(weights: Weights, question: str, passages: list[tuple[str, str]]) -> l
     def session(model: Any) -> Any:
         return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 
-    lower, upper = session(lower_half(weights, adapted.first_layer)), session(upper_half(adapted))
+    lower, upper = session(lower_half(weights, FIRST_LAYER)), session(upper_half(adapted))
 
     def states(ids: list[int]) -> NDArray[np.float32]:
         return lower.run(["states"], {"words": dequantize(table[ids])[None]})[0]
