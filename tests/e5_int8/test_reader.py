@@ -71,10 +71,13 @@ def _fp32(weights: Weights, question: str, passages: list[tuple[str, str]]) -> l
     found: list[tuple[float, NDArray[np.float32]]] = []
     for context, text in passages:
         head = [0, *tokenizer.encode(f"passage: {context}")]
-        read = states([*head, 2, *tokenizer.encode(text), 2])
+        ids, places = tokenizer.encode_with_places(text)
+        read = states([*head, 2, *ids, 2])
         joined, place = np.concatenate([asked, read], axis=1), np.array([asked.shape[1]], np.int64)
         answers, tokens = upper.run(["answers", "tokens"], {"joined": joined, "passage": place})
-        found.append((float(answers[0, 0]), tokens[0, len(head) + 1 : -1, 0]))
+        # The tokens without characters of their own are left out of a reading.
+        kept = np.array([end > start for start, end in places])
+        found.append((float(answers[0, 0]), tokens[0, len(head) + 1 : -1, 0][kept]))
     return found
 
 
@@ -82,15 +85,15 @@ def test_readings_are_close_to_fp32(weights: Weights, reader: PassageReader) -> 
     passages = [(context, text.replace("\n", " ")) for context, text in _PASSAGES]
     passages += [("", " ".join(text.split())[:200]) for text in varied_texts(20, seed=5) if text.strip()]
     differences: list[float] = []
+    each: list[float] = []
     for question in _QUESTIONS:
         expected = _fp32(weights, question, passages)
         for (answers, tokens), reading in zip(expected, reader.read(question, passages), strict=True):
             differences.append(abs(answers - reading.answers))
-            if len(tokens) > 5:
-                # The tokens without characters of their own are left out of a reading.
-                assert abs(tokens.max() - reading.logits.max()) < 1.5
+            each += np.abs(tokens - reading.logits).tolist()
     assert float(np.mean(differences)) < 0.25
     assert max(differences) < 1.5
+    assert float(np.mean(each)) < 0.25
 
 
 @pytest.mark.parametrize("question", _QUESTIONS)
