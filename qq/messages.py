@@ -96,11 +96,11 @@ def ingest_text(result: IngestResult) -> str:
     match result.status:
         case IngestStatus.INDEXED:
             seconds = f"用时 {result.seconds:.1f} 秒"
-            return f"{name}已入库，{result.chunks} 块，{seconds}{_hidden_text(result)}。{_by_words(result)}"
+            return f"{name}已入库，{result.chunks} 块，{seconds}{_left_out(result)}。{_by_words(result)}"
         case IngestStatus.UPDATED:
             seconds = f"用时 {result.seconds:.1f} 秒"
             version = f"{name}已更新为第 {result.version} 版，已入库 {result.chunks} 块"
-            return f"{version}，{seconds}，旧版不再使用{_hidden_text(result)}。{_by_words(result)}"
+            return f"{version}，{seconds}，旧版不再使用{_left_out(result)}。{_by_words(result)}"
         case IngestStatus.DUPLICATE:
             return f"{name}已存在，内容相同，没有重复入库（编号 {result.number}）。"
         case IngestStatus.IN_PROGRESS:
@@ -147,6 +147,9 @@ def receipt_text(results: Sequence[IngestResult], reading: int) -> str:
     if hidden := [result.name for result in results if result.hidden_text]:
         left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
         lines.append(_names_line("有看不见的文字，没有收", hidden, left))
+    if pictured := [result.name for result in results if result.pictures]:
+        left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
+        lines.append(_names_line("里面的图片没有读", pictured, left))
     if by_words := [result.name for result in results if result.vectors_left]:
         left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
         lines.append(_names_line("现在能按字词找到，完整入库还要一会儿", by_words, left))
@@ -167,8 +170,9 @@ def _names_line(word: str, names: Sequence[str], limit: int) -> str:
     return line + rest if chosen else ""
 
 
-def _hidden_text(result: IngestResult) -> str:
-    return "；文件里有看不见的文字，没有收" if result.hidden_text else ""
+def _left_out(result: IngestResult) -> str:
+    hidden = "；文件里有看不见的文字，没有收" if result.hidden_text else ""
+    return hidden + (f"；有 {result.pictures} 张图片没有读" if result.pictures else "")
 
 
 def _by_words(result: IngestResult) -> str:

@@ -29,7 +29,7 @@ _LOCAL_BATCHES = Places(total=1, of_chat=1, large=1, large_of_chat=1, small=0)
 _SERVICE_BATCHES = Places(total=4, of_chat=3, large=3, large_of_chat=2, small=64)
 # Increase this when the loaders or the splitter produce different chunks for the same file. A build that an older
 # release left unfinished then starts again instead of being mixed with a newer one.
-_PARSER_REVISION = 4
+_PARSER_REVISION = 5
 
 
 class IndexBuilder:
@@ -167,6 +167,7 @@ def _chunk_id(build_id: str, chunk: Chunk) -> str:
 
 def _indexed(document: DocumentRecord, build_id: str, chunk: Chunk) -> IndexedChunk:
     title = Path(document.name).stem
+    flags = {"uncertain_table": True} if chunk.uncertain_table else {}
     return IndexedChunk(
         chunk_id=_chunk_id(build_id, chunk),
         build_id=build_id,
@@ -182,5 +183,6 @@ def _indexed(document: DocumentRecord, build_id: str, chunk: Chunk) -> IndexedCh
             "page": chunk.page or 0,
             "heading": " › ".join(chunk.heading),
             "ordinal": chunk.ordinal,
+            **flags,
         },
     )

@@ -76,6 +76,7 @@ class _Build:
     reason: str = ""
     planned: int = 0
     hidden_text: bool = False
+    pictures: int = 0
     embedding_since: float = 0.0
     embedded_before: int = 0
 
@@ -564,7 +565,7 @@ class KnowledgeService:
             except DocumentRejected as error:
                 log.warning("document %s was rejected: %s", document.id, error)
                 return await self._reject(document, error)
-            count, build.hidden_text = len(parsed.chunks), parsed.hidden_text
+            count, build.hidden_text, build.pictures = len(parsed.chunks), parsed.hidden_text, parsed.pictures
             del parsed
         fingerprint = self._builder.embedding.fingerprint
         # A rebuild of what is found by its meaning stays hidden until it is found by its meaning, too. A new version
@@ -610,7 +611,8 @@ class KnowledgeService:
 
     @staticmethod
     def _whole(document: DocumentRecord, build: _Build) -> IngestResult:
-        return replace(_result(_ready_status(document), document), hidden_text=build.hidden_text)
+        result = _result(_ready_status(document), document)
+        return replace(result, hidden_text=build.hidden_text, pictures=build.pictures)
 
     async def _searchable(self, build: _Build, document: DocumentRecord) -> IngestResult:
         """Return the result of a build that ended, or whose document can already be found by its words."""

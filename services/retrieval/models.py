@@ -100,7 +100,8 @@ class Reference:
     """An approved passage with its location: the only form in which documents reach a prompt, a citation or a reply.
 
     `number` counts from 1 in order of rank. `page` is None if it is unknown. The passage consists of the chunks
-    `first_ordinal` to `last_ordinal` of `build_id`, joined.
+    `first_ordinal` to `last_ordinal` of `build_id`, joined. `uncertain_table` marks the lines of a table whose rows and
+    columns could not be told; such a chunk is a passage by itself.
     """
 
     number: int
@@ -114,6 +115,7 @@ class Reference:
     build_id: str = ""
     first_ordinal: int = 0
     last_ordinal: int = 0
+    uncertain_table: bool = False
 
     @property
     def place(self) -> str:
