@@ -12,7 +12,7 @@ TEST_WORKERS ?= 2
 # Where the labelled data lies; see benchmarks/quality/README.md.
 QUALITY_DATA ?= data/quality
 QUALITY = $(BIN)/python -m benchmarks.quality --labels $(QUALITY_DATA)/huixiangdou/labels_dev.jsonl \
-	--corpus $(QUALITY_DATA)/huixiangdou/corpus.tar.gz --reading $(QUALITY_DATA)/cmrc2018/dev_half.jsonl
+	--corpus $(QUALITY_DATA)/huixiangdou/corpus.tar.gz --reading $(QUALITY_DATA)/cmrc2018/dev_half.jsonl --subjects $(QUALITY_DATA)/drcd/test.jsonl
 
 .PHONY: run replay test check bench bench-quality check-quality lock clean
 

@@ -118,7 +118,7 @@ async def run(
     directory: Path, vectors: Vectors, corpus: Path, messages: Sequence[Message], settings: ProactiveSettings
 ) -> Transcript:
     """Fill `directory` from the corpus unless an earlier run did, then hold the conversation."""
-    async with open_shelf(vectors, directory) as shelf:
+    async with open_shelf(vectors, None, directory) as shelf:
         filled = directory / _FILLED
         if not filled.exists():
             passages: list[Passage] = await asyncio.to_thread(passages_of_corpus, corpus)

@@ -39,6 +39,7 @@ from services.embeddings.selection import open_embeddings
 from services.index.models import SearchRequest
 from services.index.process import IndexProcess
 from services.prompts import load_prompts
+from services.reading.embedded import open_reader
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords
 from services.retrieval.expansion import QueryExpansion
@@ -81,10 +82,12 @@ async def stack(data_dir: Path, embedding: EmbeddingModel) -> AsyncGenerator[Sta
         await index.open()
         opened = time.perf_counter() - before
         settings = RetrievalSettings.model_construct()
+        reader = await open_reader(data_dir)
         retriever = Retriever(
             DocumentRecords(database),
             index,
             embedding,
+            reader,
             EmbeddedReranker(embedding.scale, await asyncio.to_thread(load_coefficients)),
             QueryExpansion(index, None, load_prompts().expand),
             GateFeedbackRecords(database),

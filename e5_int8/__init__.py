@@ -8,8 +8,20 @@
 Importing this package loads numpy only. README.md says how the model is made and what it costs.
 """
 
-from e5_int8.conversion import convert, is_converted
+from e5_int8.conversion import convert, convert_reader, is_converted, is_reader_converted
 from e5_int8.encoder import DIMENSION, SentenceEncoder
+from e5_int8.reader import PassageReader, Reading
 from e5_int8.weights import MODEL, WeightsError
 
-__all__ = ["DIMENSION", "MODEL", "SentenceEncoder", "WeightsError", "convert", "is_converted"]
+__all__ = [
+    "DIMENSION",
+    "MODEL",
+    "PassageReader",
+    "Reading",
+    "SentenceEncoder",
+    "WeightsError",
+    "convert",
+    "convert_reader",
+    "is_converted",
+    "is_reader_converted",
+]

@@ -2,7 +2,7 @@
 
 The input `words` holds the rows of the embedding table for one sequence, shape (1, tokens, hidden). The table itself is
 not part of the graph; it is mapped from the weights file. The output `mean` is the mean of the tokens' last states,
-shape (1, hidden).
+shape (1, hidden). The reader's two halves are cut from the same layers; see `e5_int8.reader`.
 
 The 8-bit products take activations as uint8 with one scale for the whole sequence, measured at run time, and weights as
 int8 with one scale for each output. Two measures keep them close to fp32:
@@ -15,27 +15,46 @@ int8 with one scale for each output. Two measures keep them close to fp32:
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from e5_int8.weights import Weights
+from e5_int8.adapter import FIRST_LAYER, Adapted
+from e5_int8.weights import Sizes
 
 Array = NDArray[np.float32]
+_Shapes = Mapping[str, Sequence[int | str]]
 _CONTRIB = "com.microsoft"
 _LARGEST_PAIR = 127  # # rounding adds at most one
 _SMOOTHING = 0.7
 
 
+class Parameters(Protocol):
+    """The weights of the transformer, by the names of the weights file."""
+
+    @property
+    def sizes(self) -> Sizes:
+        """The dimensions of the transformer."""
+        ...
+
+    def vector(self, name: str) -> Array:
+        """Return a bias or a parameter of a normalisation, flat."""
+        ...
+
+    def matrix(self, name: str, columns: int) -> Array:
+        """Return the weights of a dense layer, shape (outputs, columns)."""
+        ...
+
+
 class _Builder:
-    def __init__(self, weights: Weights, peaks: Mapping[str, Array] | None) -> None:
+    def __init__(self, weights: Parameters, peaks: Mapping[str, Array] | None) -> None:
         self.weights = weights
         self.peaks = peaks
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
-        self.products: list[str] = []
 
     def constant(self, name: str, value: NDArray[np.generic]) -> str:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
@@ -51,7 +70,6 @@ class _Builder:
         """Add dense layers that share one input, which is quantised once, and return the names of their outputs."""
         matrices = [self.weights.matrix(f"{layer}.w", columns) for layer in layers]
         biases = [self.constant(f"{layer}.b", self.weights.vector(f"{layer}.b")) for layer in layers]
-        self.products.append(x)
         if self.peaks is None:
             return [
                 self.node("Add", [self.node("MatMul", [x, self.constant(f"{n}.w", w.T)], f"{n}.product"), b], f"{n}.y")
@@ -73,6 +91,16 @@ class _Builder:
         gain, shift = (self.constant(f"{layer}.{part}", self.weights.vector(f"{layer}.{part}")) for part in "wb")
         epsilon = self.weights.sizes.epsilon
         return self.node("LayerNormalization", [x, gain, shift], output, axis=-1, epsilon=epsilon)
+
+    def unit(self, x: str) -> str:
+        """Scale the last axis to length one."""
+        return self.node("LpNormalization", [x], f"{x}.unit", axis=-1, p=2)
+
+    def score(self, x: str, head: str) -> str:
+        """Add a dense layer with one output, in fp32, and return the name of that output."""
+        weight = self.constant(f"{head}.w", self.weights.vector(f"{head}.w").reshape(-1, 1))
+        bias = self.constant(f"{head}.b", self.weights.vector(f"{head}.b"))
+        return self.node("Add", [self.node("MatMul", [x, weight], f"{head}.product"), bias], f"{head}.score")
 
     def embedding(self) -> str:
         sizes = self.weights.sizes
@@ -96,27 +124,69 @@ class _Builder:
         return self.normalize(self.node("Add", [x, narrow], f"{name}.sum2"), f"{name}.oln", f"{name}.normal2")
 
 
-def transformer(weights: Weights, peaks: Mapping[str, Array] | None = None) -> onnx.ModelProto:
+def transformer(weights: Parameters, peaks: Mapping[str, Array] | None = None) -> onnx.ModelProto:
     """Build the graph in fp32, or in 8 bits if `peaks` is given.
 
-    `peaks` are the maxima that the graph of `measured_transformer` returns, by the name of the product's input.
+    `peaks` are the maxima that the graph of `measured` returns, by the name of the product's input.
     """
     return _transformer(_Builder(weights, peaks))
 
 
-def measured_transformer(weights: Weights) -> onnx.ModelProto:
-    """Build the fp32 graph with further outputs: the largest |value| of each channel of every product's input."""
-    builder = _Builder(weights, None)
-    model = _transformer(builder)
-    axes = numpy_helper.from_array(np.array([0, 1], np.int64), "peak.axes")
-    model.graph.initializer.append(axes)
-    for name in dict.fromkeys(builder.products):
-        model.graph.node.append(helper.make_node("Abs", [name], [f"{name}.abs"]))
-        model.graph.node.append(
+def lower_half(weights: Parameters, layers: int, peaks: Mapping[str, Array] | None = None) -> onnx.ModelProto:
+    """Build the first `layers` layers of `transformer`; the output `states` has shape (1, tokens, hidden)."""
+    builder = _Builder(weights, peaks)
+    x = builder.embedding()
+    for number in range(layers):
+        x = builder.layer(x, f"l{number}")
+    builder.node("Identity", [x], "states")
+    return _model(builder, _words(weights.sizes), {"states": [1, "tokens", weights.sizes.hidden]})
+
+
+def upper_half(reader: Adapted, peaks: Mapping[str, Array] | None = None) -> onnx.ModelProto:
+    """Build the layers in which a question and a passage see each other, with the two outputs of the reader.
+
+    The input `joined` holds the states of the question's tokens, then the passage's, shape (1, tokens, hidden); the
+    input `passage`, shape (1,), is the number of the question's tokens. The output `answers`, shape (1, 1), is the
+    logit that the passage answers the question, and `tokens`, shape (1, passage tokens, 1), that a token is part of the
+    answer. Both see, besides the states themselves, how they agree with the mean of the question's states.
+    """
+    builder = _Builder(reader, peaks)
+    x = "joined"
+    for number in range(FIRST_LAYER, reader.sizes.layers):
+        x = builder.layer(x, f"l{number}")
+    builder.constant("zero", np.array([0], np.int64))
+    builder.constant("one", np.array([1], np.int64))
+    builder.node("Shape", [x], "size", start=1, end=2)
+    asked = builder.node("Slice", [x, "zero", "passage", "one"], "asked")
+    read = builder.node("Slice", [x, "passage", "size", "one"], "read")
+    means = [builder.unit(builder.node("ReduceMean", [part, "one"], f"{part}.mean")) for part in (asked, read)]
+    agreement = builder.node("Mul", means, "agreement")
+    firsts = [builder.node("Slice", [part, "zero", "one", "one"], f"{part}.first") for part in (asked, read)]
+    whole = builder.node("Concat", [*firsts, agreement], "whole", axis=2)
+    builder.node("Squeeze", [builder.score(whole, "answers"), "one"], "answers")
+    each = builder.node("Mul", [builder.unit(read), means[0]], "each.agreement")
+    builder.node("Identity", [builder.score(builder.node("Concat", [read, each], "each", axis=2), "tokens")], "tokens")
+    model = _model(
+        builder,
+        {"joined": [1, "tokens", reader.sizes.hidden]},
+        {"answers": [1, 1], "tokens": [1, "passage tokens", 1]},
+    )
+    model.graph.input.append(helper.make_tensor_value_info("passage", TensorProto.INT64, [1]))
+    return model
+
+
+def measured(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return an fp32 graph with further outputs: the largest |value| of each channel of every product's input."""
+    wider = onnx.ModelProto()
+    wider.CopyFrom(model)
+    wider.graph.initializer.append(numpy_helper.from_array(np.array([0, 1], np.int64), "peak.axes"))
+    for name in dict.fromkeys(node.input[0] for node in model.graph.node if node.op_type == "MatMul"):
+        wider.graph.node.append(helper.make_node("Abs", [name], [f"{name}.abs"]))
+        wider.graph.node.append(
             helper.make_node("ReduceMax", [f"{name}.abs", "peak.axes"], [f"peak:{name}"], keepdims=0)
         )
-        model.graph.output.append(helper.make_tensor_value_info(f"peak:{name}", TensorProto.FLOAT, None))
-    return model
+        wider.graph.output.append(helper.make_tensor_value_info(f"peak:{name}", TensorProto.FLOAT, None))
+    return wider
 
 
 def _transformer(builder: _Builder) -> onnx.ModelProto:
@@ -125,11 +195,19 @@ def _transformer(builder: _Builder) -> onnx.ModelProto:
     for number in range(sizes.layers):
         x = builder.layer(x, f"l{number}")
     builder.node("ReduceMean", [x, builder.constant("one", np.array([1], np.int64))], "mean", keepdims=0)
+    return _model(builder, _words(sizes), {"mean": [1, sizes.hidden]})
+
+
+def _words(sizes: Sizes) -> _Shapes:
+    return {"words": [1, "tokens", sizes.hidden]}
+
+
+def _model(builder: _Builder, inputs: _Shapes, outputs: _Shapes) -> onnx.ModelProto:
     graph = helper.make_graph(
         builder.nodes,
         "multilingual-e5-small",
-        [helper.make_tensor_value_info("words", TensorProto.FLOAT, [1, "tokens", sizes.hidden])],
-        [helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, sizes.hidden])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
         builder.constants,
     )
     imports = [helper.make_opsetid("", 20), helper.make_opsetid(_CONTRIB, 1)]

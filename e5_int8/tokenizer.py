@@ -6,6 +6,7 @@ precision, and rounding decides between segmentations of equal score ("哈哈哈
 characters takes 0.4 ms, 1% of the time to embed it.
 """
 
+import itertools
 import re
 from array import array
 from collections import defaultdict
@@ -46,10 +47,34 @@ class Tokenizer:
         normalized = text.translate(self._normalization)
         if not normalized.startswith(" "):
             normalized = " " + normalized
-        return self._segment(_SPACES.sub(" ", normalized).replace(" ", _SPACE))
+        return self._segment(_SPACES.sub(" ", normalized).replace(" ", _SPACE))[0]
 
-    def _segment(self, text: str) -> list[int]:
-        """Return the segmentation with the highest score (Viterbi).
+    def encode_with_places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the ids of a text, and for each the start and end of its characters in the text as given.
+
+        The ids are those of `encode`. A token of a mere space, such as the one put before every text, may be empty.
+        """
+        normalized, places = [_SPACE], [0]
+        for place, character in enumerate(text):
+            for normal in self._normalization.get(ord(character), character):
+                if normal != " ":
+                    normalized.append(normal)
+                    places.append(place)
+                elif normalized[-1] != _SPACE:
+                    normalized.append(_SPACE)
+                    places.append(place)
+        joined = "".join(normalized)
+        ids, starts = self._segment(joined)
+        spans: list[tuple[int, int]] = []
+        for start, end in itertools.pairwise([*starts, len(joined)]):
+            # The space before a word is not part of what the token says.
+            first = start + 1 if joined[start] == _SPACE and end > start + 1 else start
+            is_space = joined[first] == _SPACE
+            spans.append((places[first], places[first] if is_space else places[end - 1] + 1))
+        return ids, spans
+
+    def _segment(self, text: str) -> tuple[list[int], list[int]]:
+        """Return the ids and the starts of the segmentation with the highest score (Viterbi).
 
         Of segmentations with equal scores, choose the one whose last pieces start first. Scores are added in single
         precision as in the wheel, because rounding decides between equal segmentations. A sum is rounded only if it
@@ -84,9 +109,12 @@ class Tokenizer:
                 piece_of[start + 1] = self._unknown
                 start_of[start + 1] = start
         ids: list[int] = []
+        starts: list[int] = []
         end = size
         while end > 0:
             ids.append(piece_of[end])
             end = start_of[end]
+            starts.append(end)
         ids.reverse()
-        return ids
+        starts.reverse()
+        return ids, starts

@@ -10,7 +10,7 @@ from qq.commands.matcher import ArgumentMessage, call_of, help_for, register
 from qq.commands.models import Command
 from qq.depends import Answering, recalls
 from qq.messages import answer_reply
-from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count
+from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count, uploader_names
 from qq.working import show_reaction, working
 from services.grounding.models import Answer
 from services.retrieval.models import Question
@@ -64,7 +64,13 @@ async def _answer(
 
         async def answered() -> Answer:
             async with questions.place(speaker.session):
-                return await answering.ask(speaker.session_id, speaker.session.user_id, asked.collection, question)
+                return await answering.ask(
+                    speaker.session_id,
+                    speaker.session.user_id,
+                    asked.collection,
+                    question,
+                    uploader_names(speaker, asked),
+                )
 
         async with working(show):
             answer = await recalls.unless_recalled(speaker.chat, speaker.message_id, answered())
@@ -87,8 +93,14 @@ def _unanswerable(question: Question, message: Message) -> str:
 
 def _question(event: MessageEvent, message: Message) -> Question:
     """Return what was asked, together with the message that it refers to."""
-    quoted = event.reply.message.extract_plain_text().strip() if event.reply else ""
+    quoted = _quoted(event.reply.message) if event.reply else ""
     return Question(message.extract_plain_text().strip(), quoted[:_MAX_QUOTED_CHARS])
+
+
+def _quoted(message: Message) -> str:
+    """Return the text of a quoted message, or the names of the files that it is."""
+    names = [str(segment.data.get("name") or segment.data.get("file") or "") for segment in message["file"]]
+    return message.extract_plain_text().strip() or "\n".join(filter(None, names))
 
 
 register(

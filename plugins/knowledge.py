@@ -13,25 +13,35 @@ from qq.commands.matcher import Argument, register
 from qq.commands.models import Command
 from qq.confirmations import Confirmation
 from qq.depends import Knowledge, services, settings
+from qq.knowledge_pull import pull_knowledge
 from qq.knowledge_trial import try_knowledge
-from qq.messages import ingest_text, passage_text, reading_text, shortened, size_text, time_text
-from qq.speaker import Speaking, asked_knowledge, member_lookup, reading_count, shares_knowledge
-from services.knowledge.models import DocumentEntry, IngestStatus, KnowledgeStatus
+from qq.messages import ingest_text, passage_text, reading_text, shortened
+from qq.reports.documents import LIST_PAGE, document_text, list_text, search_text
+from qq.speaker import Speaking, asked_knowledge, member_lookup, reading_count, shares_knowledge, uploader_names
+from services.access import AskedKnowledge
+from services.knowledge.models import IngestStatus, KnowledgeStatus
 from services.knowledge.service import KnowledgeService
 from services.roles import Rights, Role
 from services.session import KnowledgeCollection
+from services.text.sizes import size_text
 
 __plugin_meta__ = PluginMetadata("知识库", "查看和管理群资料", "/kb status、/kb list……", type="application")
 
-_PAGE = 8
 
-
-async def _asked(speaker: Speaking) -> KnowledgeCollection:
-    """Return the knowledge base that this person asks. End the handler if they may not ask it any more."""
+async def _asked_base(speaker: Speaking) -> AskedKnowledge:
+    """Return the knowledge base that this person asks, and whose it is. End the handler if they may not ask it."""
     asked = await asked_knowledge(speaker)
     if asked.refusal:
         await speaker.reply(asked.refusal)
         raise FinishedException
+    return asked
+
+
+# NoneBot would validate an injected dataclass with pydantic.
+AskedBase = Annotated[AskedKnowledge, Depends(_asked_base, validate=False)]
+
+
+async def _asked(asked: AskedBase) -> KnowledgeCollection:
     return asked.collection
 
 
@@ -80,41 +90,18 @@ def status_text(status: KnowledgeStatus) -> str:
 
 async def _list(speaker: Speaking, knowledge: Knowledge, collection: Asked, argument: Argument) -> str:
     page = _number(argument) or 1
-    entries, total = await knowledge.documents(collection.name, page, _PAGE)
-    pages = -(-total // _PAGE)
+    entries, total = await knowledge.documents(collection.name, page, LIST_PAGE)
     if not total:
         return f"知识库是空的，把文件发到群里就会入库。{reading_text(reading_count(speaker, collection))}"
-    if not entries:
-        return f"只有 {pages} 页，发 /kb list {pages} 看最后一页。"
-    lines = [f"{entry.number}. {_entry_line(entry)}" for entry in entries]
-    following = f"下一页：/kb list {page + 1}" if page < pages else "看内容：/kb show 编号"
-    return "\n".join([f"共 {total} 个文件，第 {page}/{pages} 页", *lines, following])
+    return list_text(entries, total, page)
 
 
-def _entry_line(entry: DocumentEntry) -> str:
-    version = f" v{entry.version}" if entry.version > 1 else ""
-    return f"{shortened(entry.name, 24)}{version}（{_state(entry)}）"
-
-
-def _state(entry: DocumentEntry) -> str:
-    if not entry.ready:
-        return "入库中"
-    return f"{entry.chunks} 块" if entry.embedded else f"{entry.chunks} 块，现在按字词找"
-
-
-async def _show(knowledge: Knowledge, collection: Asked, argument: Argument) -> str:
+async def _show(speaker: Speaking, asked: AskedBase, argument: Argument) -> str:
     number = _number(argument)
-    view = await knowledge.show(collection.name, number) if number else None
+    view = await services().catalogue.view(asked.collection.name, number) if number else None
     if view is None:
         return "没有这个编号，发 /kb list 看编号。" if number else "请写上编号，例如 /kb show 1。"
-    entry = view.entry
-    lines = [
-        f"{entry.number}. {entry.name} 第 {entry.version} 版",
-        f"{size_text(entry.size)}，{_state(entry) if entry.ready else '正在入库'}，"
-        f"{entry.uploader_id} 上传于 {time_text(entry.uploaded_at)}",
-        *(f"「{shortened(passage, 120)}」" for passage in view.passages),
-    ]
-    return "\n".join(lines)
+    return document_text(view, await uploader_names(speaker, asked)(view.entry))
 
 
 async def _search(speaker: Speaking, collection: Asked, argument: Argument) -> str:
@@ -123,10 +110,7 @@ async def _search(speaker: Speaking, collection: Asked, argument: Argument) -> s
     found = await services().retriever.search(collection.name, argument, 5)
     if not found:
         return f"没有找到和「{shortened(argument, 30)}」有关的资料。{reading_text(reading_count(speaker, collection))}"
-    return "\n".join(
-        f"〔{reference.number}〕{shortened(reference.place, 40)}\n{shortened(reference.text, 90)}"
-        for reference in found
-    )
+    return search_text(argument, found)
 
 
 async def _source(speaker: Speaking, collection: Asked, argument: Argument) -> str:
@@ -154,15 +138,15 @@ async def _add(speaker: Speaking, knowledge: Knowledge, collection: Changed, arg
 
 async def _delete(knowledge: Knowledge, collection: Changed, argument: Argument) -> str | Confirmation:
     number = _number(argument)
-    view = await knowledge.show(collection.name, number, passages=0) if number else None
-    if view is None:
+    entry = await knowledge.document(collection.name, number) if number else None
+    if entry is None:
         return "没有这个编号，发 /kb list 看编号。" if number else "请写上编号，例如 /kb delete 1。"
 
     async def act() -> str:
-        entry = await knowledge.delete(collection.name, view.entry.number)
-        return f"「{entry.name}」已删除。" if entry else "这个文件已经不在了。"
+        deleted = await knowledge.delete(collection.name, entry.number)
+        return f"「{deleted.name}」已删除。" if deleted else "这个文件已经不在了。"
 
-    return Confirmation(f"要删除「{view.entry.name}」（{view.entry.chunks} 块）", act)
+    return Confirmation(f"要删除「{entry.name}」（{entry.chunks} 块）", act)
 
 
 async def _clear(speaker: Speaking, knowledge: Knowledge, collection: Changed) -> str | Confirmation:
@@ -230,6 +214,10 @@ async def _use(speaker: Speaking, argument: Argument) -> str:
     return f"好，现在私聊里查群 {group_id} 的资料，之前的对话不再带入；发 /kb use 0 换回自己的资料。"
 
 
+async def _pull(speaker: Speaking, argument: Argument) -> str:
+    return await pull_knowledge(speaker, argument)
+
+
 def _number(text: str) -> int:
     """Return a positive number, or 0 for anything else."""
     return int(text) if text.isdecimal() and len(text) <= 12 else 0
@@ -237,6 +225,7 @@ def _number(text: str) -> int:
 
 # In a private chat the knowledge base belongs to the person, so they may do everything with it.
 _ADDING = Rights(group=Role.ADMIN, shared_knowledge=Role.ADMIN)
+_PULLING = Rights(group=Role.ADMIN, private=None, shared_knowledge=Role.ADMIN)
 _CHANGING = Rights(group=Role.ADMIN, shared_knowledge=Role.SUPERUSER)
 
 register(
@@ -281,6 +270,15 @@ register(
             Command("delete", ("删除",), "删除文件", _delete, arguments="编号", example="1", rights=_CHANGING),
             Command("clear", ("清空",), "清空知识库", _clear, rights=_CHANGING),
             Command("reindex", ("重建",), "用原文件重建索引", _reindex, rights=_CHANGING),
+            Command(
+                "pull",
+                ("群文件", "收取"),
+                "收群里原有的文件",
+                _pull,
+                arguments="[all 或编号]",
+                example="1 3-5",
+                rights=_PULLING,
+            ),
             Command(
                 "load",
                 ("载入",),

@@ -8,13 +8,13 @@ from nonebot import get_driver, logger, on_message, on_notice
 from nonebot.adapters.onebot.v11 import Bot, NoticeEvent, PrivateMessageEvent
 from nonebot.plugin import PluginMetadata
 
-from qq.arrivals import QQMessenger, arrival_in
+from qq.arrivals import arrival_in, messenger
 from qq.chat import Chat
 from qq.depends import FileIntake, outbox, receipts, services
 from qq.expected_files import expected_files
-from qq.files import UploadedFile
 from qq.outbox.send_queue import Priority
 from qq.speaker import chat_of
+from qq.uploaded_file import UploadedFile
 from services.knowledge.intake import Intake
 from services.session import Session
 
@@ -24,7 +24,6 @@ __plugin_meta__ = PluginMetadata("收文件", "群文件自动入库", "把文�
 # receive a file. The same report from the same source again means that somebody sent the file again.
 _SAME_FILE_S = 60.0
 _recent: dict[tuple[int, int, str], "_Telling"] = {}
-_messenger = QQMessenger()
 _UNREADABLE = "有一个文件没有入库：QQ 客户端没有说清是哪个文件，请重新发一次。"
 
 
@@ -94,7 +93,7 @@ _tasks: set[asyncio.Task[None]] = set()
 
 
 async def _resume(account: str) -> None:
-    await services().intake.resume(account, _messenger)
+    await asyncio.gather(services().intake.resume(account, messenger), services().pulls.resume(account, messenger))
 
 
 async def _receive(bot: Bot, chat: Chat, session: Session, file: UploadedFile, intake: Intake, told_by: str) -> None:
@@ -103,7 +102,7 @@ async def _receive(bot: Bot, chat: Chat, session: Session, file: UploadedFile, i
     if (take := expected_files.pop(session, file.name)) is not None:
         await take(bot, file)
         return
-    await intake.receive(arrival_in(chat, session, file), _messenger)
+    await intake.receive(arrival_in(chat, session, file), messenger)
 
 
 def _is_retold(session: Session, file: UploadedFile, told_by: str) -> bool:

@@ -8,13 +8,17 @@ from nonebot import get_bots
 from nonebot.adapters.onebot.v11 import Bot
 
 from qq.chat import Chat
-from qq.depends import receipts, settings
-from qq.files import UploadedFile, fetch
+from qq.depends import outbox, receipts, settings
+from qq.files import fetch
+from qq.messages import pull_text
 from qq.outbox.delivery import Delivery
+from qq.outbox.send_queue import Priority
 from qq.speaker import member_lookup
+from qq.uploaded_file import UploadedFile
 from services.access import MemberLookup
 from services.knowledge.intake import Arrival, Connection
 from services.knowledge.models import IngestResult
+from services.knowledge.pulls import PullReport
 from services.session import Session
 
 
@@ -61,3 +65,11 @@ class QQMessenger:
     async def tell(self, arrival: Arrival, result: IngestResult) -> bool:
         """Report an outcome in the chat that the file came from. Return whether it was sent."""
         return await receipts.tell(_chat(arrival), result) is Delivery.SENT
+
+    async def report(self, account: str, group_id: int, report: PullReport) -> bool:
+        """Report in its group what became of files that the group already had. Return whether it was sent."""
+        delivery = await outbox.send(Chat(account, group_id), pull_text(report), priority=Priority.NOTICE)
+        return delivery is Delivery.SENT
+
+
+messenger = QQMessenger()

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from cachetools import TTLCache
 from nonebot.adapters.onebot.v11 import Bot
 
-from qq.files import UploadedFile
+from qq.uploaded_file import UploadedFile
 from services.session import Session
 
 WAIT_S = 600

@@ -1,4 +1,4 @@
-"""Uploaded files as the various OneBot clients describe them, and all the ways to fetch their bytes."""
+"""All the ways to fetch the bytes of an uploaded file from the various OneBot clients."""
 
 import asyncio
 import base64
@@ -6,80 +6,25 @@ import binascii
 import os
 import shutil
 import stat
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
 from nonebot import logger
-from nonebot.adapters.onebot.v11 import Bot, MessageSegment
+from nonebot.adapters.onebot.v11 import Bot
 from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable, NetworkError
 
+from qq.group_files import list_group_files
+from qq.uploaded_file import UploadedFile
 from services.errors import DownloadFailed
 from services.knowledge.download import download, too_large
-from services.knowledge.service import clean_name
-from services.records.stored_values import UploadSource
 
 _PATH_NOT_ALLOWED = (
     "QQ 客户端只给了文件在本机的路径，机器人没有读：请管理员把客户端存文件的目录填进 KNOWLEDGE__CLIENT_FILE_DIRS，"
     "再重新发一次。"
 )
 _API_ERRORS = (ActionFailed, NetworkError, ApiNotAvailable)
-
-
-@dataclass(frozen=True, slots=True)
-class UploadedFile:
-    """A file as an event describes it.
-
-    `size` is in bytes, or 0 if it is unknown. `url` is only set if it can be fetched over HTTP.
-    """
-
-    name: str
-    file_id: str
-    size: int
-    busid: int
-    url: str
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> "UploadedFile":
-        """Create one from the file object of a notice or from a file segment, of any client."""
-        url = _whole(data.get("url"))
-        return cls(
-            name=clean_name(str(data.get("name") or data.get("file_name") or data.get("file") or "")),
-            file_id=_whole(data.get("id") or data.get("file_id") or data.get("path")),
-            size=_integer(data.get("size") or data.get("file_size")),
-            busid=_integer(data.get("busid")),
-            url=url if url.startswith(("http://", "https://")) else "",
-        )
-
-    @classmethod
-    def in_message(cls, message: list[MessageSegment]) -> "UploadedFile | None":
-        """Return the file of a message, if any. QQ sends a file as the only element of a message."""
-        segment = next((segment for segment in message if segment.type == "file"), None)
-        return None if segment is None else cls.read(segment.data)
-
-    @classmethod
-    def of(cls, name: str, size: int, source: UploadSource) -> "UploadedFile":
-        """Return the file of an unfinished upload."""
-        return cls(name, source.file_id, size, source.busid, source.url)
-
-    def source(self, via: int | None) -> UploadSource:
-        """Return what is kept of the file in order to fetch it again; `via` as in `qq.chat.Chat`."""
-        return UploadSource(file_id=self.file_id, busid=self.busid, url=self.url, via=via)
-
-
-def _whole(value: object) -> str:
-    """Return a text without half characters, which could not be stored."""
-    return str(value or "").encode("utf-8", "ignore").decode()
-
-
-def _integer(value: object) -> int:
-    try:
-        number = int(str(value or 0))
-    except ValueError:
-        return 0
-    return number if 0 <= number < 1 << 63 else 0
 
 
 def _fields(data: object) -> dict[str, Any]:
@@ -153,19 +98,12 @@ async def _link(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int
 
 
 async def _fresh_id(bot: Bot, file: UploadedFile, group_id: int) -> str:
-    try:
-        data = await bot.call_api("get_group_root_files", group_id=group_id)
-    except _API_ERRORS as error:
-        logger.warning(f"the files of group {group_id} cannot be listed: {error!r}")
+    listing = await list_group_files(bot, group_id)
+    if isinstance(listing, str):
         return ""
-    files = _fields(data).get("files")
-    for entry in map(_fields, files if isinstance(files, list) else []):
-        same = (
-            clean_name(str(entry.get("file_name") or "")) == file.name
-            and _integer(entry.get("file_size") or entry.get("size")) == file.size
-        )
-        if same and entry.get("file_id") != file.file_id:
-            return str(entry.get("file_id") or "")
+    for listed in listing.files:
+        if (listed.name, listed.size) == (file.name, file.size) and listed.source.file_id != file.file_id:
+            return listed.source.file_id
     return ""
 
 

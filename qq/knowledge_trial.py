@@ -9,7 +9,7 @@ from nonebot.adapters.onebot.v11 import Bot, MessageEvent
 
 from qq.depends import outbox, services, settings
 from qq.expected_files import WAIT_S, expected_files
-from qq.files import UploadedFile, fetch
+from qq.files import fetch
 from qq.messages import shortened
 from qq.outbox.delivery import Delivery
 from qq.outbox.replies import File
@@ -17,6 +17,7 @@ from qq.outbox.send_queue import Priority
 from qq.reports.evaluation import result_csv, summary_text
 from qq.reports.retrieval import file_name, retrieval_text
 from qq.speaker import Speaker, asked_knowledge, member_lookup
+from qq.uploaded_file import UploadedFile
 from qq.working import working
 from services.access import AskedKnowledge
 from services.errors import DocumentRejected, DownloadFailed, ServiceError

@@ -10,6 +10,7 @@ from qq.render.drawings import Code, Drawing, Table
 from services.budgets.day import ZONE
 from services.grounding.models import Answer, AnswerKind, CitedPassage, CodeBlock, SourceStatus, TableBlock
 from services.knowledge.models import IngestResult, IngestStatus
+from services.knowledge.pulls import PullReport
 
 # The longest text that QQ accepts as one plain message.
 _RECEIPT_CHARS = 1500
@@ -27,6 +28,8 @@ _WORDS = {
 _TABLE_BELOW = "（表格见下图）"
 # An answer with more tables and code than this is sent as text.
 _MOST_PICTURES = 4
+# A report of many files names so many reasons for failures, each with so many of its files.
+_MOST_REASONS, _NAMED_FAILURES = 5, 3
 _FAILURES = (IngestStatus.REJECTED, IngestStatus.DEFERRED, IngestStatus.REMOVED, IngestStatus.REPLACED)
 
 
@@ -96,11 +99,11 @@ def ingest_text(result: IngestResult) -> str:
     match result.status:
         case IngestStatus.INDEXED:
             seconds = f"用时 {result.seconds:.1f} 秒"
-            return f"{name}已入库，{result.chunks} 块，{seconds}{_hidden_text(result)}。{_by_words(result)}"
+            return f"{name}已入库，{result.chunks} 块，{seconds}{_left_out(result)}。{_by_words(result)}"
         case IngestStatus.UPDATED:
             seconds = f"用时 {result.seconds:.1f} 秒"
             version = f"{name}已更新为第 {result.version} 版，已入库 {result.chunks} 块"
-            return f"{version}，{seconds}，旧版不再使用{_hidden_text(result)}。{_by_words(result)}"
+            return f"{version}，{seconds}，旧版不再使用{_left_out(result)}。{_by_words(result)}"
         case IngestStatus.DUPLICATE:
             return f"{name}已存在，内容相同，没有重复入库（编号 {result.number}）。"
         case IngestStatus.IN_PROGRESS:
@@ -147,10 +150,32 @@ def receipt_text(results: Sequence[IngestResult], reading: int) -> str:
     if hidden := [result.name for result in results if result.hidden_text]:
         left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
         lines.append(_names_line("有看不见的文字，没有收", hidden, left))
+    if pictured := [result.name for result in results if result.pictures]:
+        left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
+        lines.append(_names_line("里面的图片没有读", pictured, left))
     if by_words := [result.name for result in results if result.vectors_left]:
         left = _RECEIPT_CHARS - sum(len(line) + 1 for line in lines)
         lines.append(_names_line("现在能按字词找到，完整入库还要一会儿", by_words, left))
     return "\n".join(line for line in lines if line)
+
+
+def pull_text(report: PullReport) -> str:
+    """Return one message about the files that a group already had: the totals, then the failures by reason."""
+    totals = [f"已入库 {report.indexed} 个", f"已有 {report.present} 个", f"失败 {len(report.failures)} 个"]
+    if report.left:
+        totals.append(f"没收 {report.left} 个")
+    lines = [("群文件不再收了：" if report.is_stopped else "群文件收完了：") + "，".join(totals) + "。"]
+    names: dict[str, list[str]] = {}
+    for name, reason in report.failures:
+        names.setdefault(reason, []).append(shortened(name, 24))
+    for reason, failed in list(names.items())[:_MOST_REASONS]:
+        more = f"等 {len(failed)} 个" if len(failed) > _NAMED_FAILURES else ""
+        lines.append(f"{''.join(f'「{name}」' for name in failed[:_NAMED_FAILURES])}{more}：{reason}")
+    if left := sum(len(failed) for failed in list(names.values())[_MOST_REASONS:]):
+        lines.append(f"还有 {left} 个因为别的原因没收进来。")
+    if report.left:
+        lines.append("剩下的要收，再发 /kb pull 看编号。")
+    return "\n".join(lines)
 
 
 def _names_line(word: str, names: Sequence[str], limit: int) -> str:
@@ -167,8 +192,9 @@ def _names_line(word: str, names: Sequence[str], limit: int) -> str:
     return line + rest if chosen else ""
 
 
-def _hidden_text(result: IngestResult) -> str:
-    return "；文件里有看不见的文字，没有收" if result.hidden_text else ""
+def _left_out(result: IngestResult) -> str:
+    hidden = "；文件里有看不见的文字，没有收" if result.hidden_text else ""
+    return hidden + (f"；有 {result.pictures} 张图片没有读" if result.pictures else "")
 
 
 def _by_words(result: IngestResult) -> str:
@@ -186,15 +212,6 @@ def _duration(seconds: float) -> str:
     """Return a rough duration: in tens of seconds, or from two minutes on in minutes."""
     tens = max(1, math.ceil(seconds / 10)) * 10
     return f" {tens} 秒" if tens < 120 else f" {math.ceil(seconds / 60)} 分钟"
-
-
-def size_text(size: int) -> str:
-    """Format a size in bytes for people.
-
-    >>> size_text(1536), size_text(3 << 20)
-    ('1.5 KB', '3.0 MB')
-    """
-    return f"{size / 1024:.1f} KB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MB"
 
 
 def time_text(moment: datetime) -> str:

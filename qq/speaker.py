@@ -12,9 +12,13 @@ from qq.chat import Chat
 from qq.depends import outbox, receipts, services, settings
 from qq.outbox.replies import Reply
 from services.access import AskedKnowledge, MemberLookup
+from services.knowledge.models import DocumentEntry
 from services.roles import Place, Rights, Role, Venue, refusal
 from services.session import KnowledgeCollection, Session, SessionScope
+from services.text.cleaning import clean
+from services.workflows.question.about_files import UploaderNames
 
+_CARD_CHARS = 20
 _ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER}
 
 
@@ -109,6 +113,38 @@ def member_lookup(bot: Bot) -> MemberLookup:
 async def asked_knowledge(speaker: Speaker) -> AskedKnowledge:
     """Return where this person's questions go. Membership of a chosen group is verified on every call."""
     return await services().access.asked(speaker.session, member_lookup(speaker.bot))
+
+
+def uploader_names(speaker: Speaker, asked: AskedKnowledge) -> UploaderNames:
+    """Return the look-up of uploaders as this chat knows them.
+
+    Only members of the group that asks, or that a private chat chose, are looked up: the card of another group is
+    nobody else's business. Anybody else is told by their number.
+    """
+    group_id = speaker.session.group_id or asked.group_id
+
+    async def name(entry: DocumentEntry) -> str:
+        if entry.uploader_id == speaker.session.user_id:
+            return "你"
+        card = ""
+        if group_id is not None and entry.group_id == group_id:
+            card = await member_card(speaker.bot, group_id, entry.uploader_id)
+        return f"{card}（{entry.uploader_id}）" if card else str(entry.uploader_id)
+
+    return name
+
+
+async def member_card(bot: Bot, group_id: int, user_id: int) -> str:
+    """Return the name that a member has in a group, on one line, or an empty string if the client does not know it."""
+    try:
+        info = await bot.call_api("get_group_member_info", group_id=group_id, user_id=user_id, no_cache=False)
+    except (ActionFailed, NetworkError, ApiNotAvailable) as error:
+        logger.warning(f"cannot look up member {user_id} of group {group_id}: {error!r}")
+        return ""
+    if not isinstance(info, dict) or info.get("user_id") != user_id:
+        return ""
+    name = clean(str(info.get("card") or info.get("nickname") or ""))
+    return " ".join(name.split())[:_CARD_CHARS]
 
 
 def reading_count(speaker: Speaker, collection: KnowledgeCollection) -> int:

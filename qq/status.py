@@ -11,9 +11,9 @@ from pathlib import Path
 from nonebot import get_bots
 
 from qq.depends import outbox, services, settings, started_at
-from qq.messages import size_text
 from qq.reports.usage import usage_text
 from services.budgets.model import ModelUsage
+from services.text.sizes import size_text
 
 _PACKAGES = ("nonebot2", "nonebot-adapter-onebot", "langchain-core", "chromadb")
 

@@ -15,20 +15,25 @@ from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
+from services.knowledge.catalogue import Catalogue
 from services.knowledge.intake import Intake
 from services.knowledge.parsing import ParseLimits
+from services.knowledge.pulls import Pulls
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
-from services.llm import open_models
+from services.llm import Models, open_models
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
 from services.proactive.service import ProactiveService
-from services.prompts import load_prompts
+from services.prompts import Prompts, load_prompts
 from services.rag import RagChain
+from services.reading.embedded import open_reader
+from services.reading.models import Reader
 from services.records.conversations import ConversationRecords
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
+from services.records.pulls import PullRecords
 from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
@@ -39,6 +44,7 @@ from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
+from services.workflows.question.about_files import AboutFiles
 from services.workflows.question.service import QuestionAnswering
 
 # The number of questions of one group that are processed at a time, each of another member. It equals the number of
@@ -53,7 +59,9 @@ class Services:
     settings: Settings
     access: Access
     knowledge: KnowledgeService
+    catalogue: Catalogue
     intake: Intake
+    pulls: Pulls
     retriever: Retriever
     memory: MemoryService
     answering: QuestionAnswering
@@ -80,6 +88,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         stack.push_async_callback(database.close)
         embedding = await _open_embeddings(settings)
         stack.push_async_callback(embedding.close)
+        reader = await _open_reader(settings, stack)
         index = IndexProcess(settings.data_dir)
         await index.open()
         stack.push_async_callback(index.close)
@@ -88,10 +97,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         usage = UsageRecords(database)
         model_budget = ModelBudget(usage, settings.budget)
         await model_budget.resume()
-        models = open_models(settings.llm, model_budget, prompts.repair) if settings.llm.enabled else None
-        for opened in models.all if models else ():
-            stack.push_async_callback(opened.aclose)
-        require_prices(settings.budget, models.all if models else ())
+        models = _open_models(settings, model_budget, prompts, stack)
         model, fast_model = (models.answers, models.small_tasks) if models else (None, None)
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
@@ -112,8 +118,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, builder, settings.knowledge)
         stack.push_async_callback(knowledge.close)
         retriever = Retriever(
-            documents, index, embedding, reranker, expansion, feedback, settings.retrieval, knowledge.mend
+            documents, index, embedding, reader, reranker, expansion, feedback, settings.retrieval, knowledge.mend
         )
+        catalogue = Catalogue(documents, index)
         general = settings.answer.general_knowledge
         chain = RagChain(model, prompts, general_knowledge=general) if model else None
 
@@ -141,14 +148,28 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await memory.resume()
         await knowledge.resume()
         await proactive.resume()
+        scope = settings.knowledge.scope
+        intake = Intake(knowledge, UploadRecords(database), access, scope)
+        pulls = Pulls(PullRecords(database), documents, knowledge, intake, scope)
+        stack.push_async_callback(pulls.close)
         yield Services(
             settings=settings,
             access=access,
             knowledge=knowledge,
-            intake=Intake(knowledge, UploadRecords(database), access, settings.knowledge.scope),
+            catalogue=catalogue,
+            intake=intake,
+            pulls=pulls,
             retriever=retriever,
             memory=memory,
-            answering=QuestionAnswering(retriever, chain, turns, memory, traces, model_budget),
+            answering=QuestionAnswering(
+                retriever,
+                chain,
+                turns,
+                memory,
+                traces,
+                AboutFiles(catalogue, retriever, memory),
+                model_budget,
+            ),
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
@@ -159,6 +180,21 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             model_name=model.name if model else "",
             reranker_name=reranker.name,
         )
+
+
+def _open_models(settings: Settings, budget: ModelBudget, prompts: Prompts, stack: AsyncExitStack) -> Models | None:
+    models = open_models(settings.llm, budget, prompts.repair) if settings.llm.enabled else None
+    for opened in models.all if models else ():
+        stack.push_async_callback(opened.aclose)
+    require_prices(settings.budget, models.all if models else ())
+    return models
+
+
+async def _open_reader(settings: Settings, stack: AsyncExitStack) -> Reader | None:
+    reader = await open_reader(settings.data_dir)
+    if reader is not None:
+        stack.push_async_callback(reader.aclose)
+    return reader
 
 
 async def _open_embeddings(settings: Settings) -> EmbeddingModel:

@@ -10,6 +10,7 @@
     ├── EmbeddingError         QZ-R01  the embedding model returned no vectors
     ├── RerankError            QZ-R02  the rerank service returned no usable scores
     ├── SearchIndexError       QZ-R03  the search index failed
+    ├── ReadingError           QZ-R04  the reader found nothing in the passages because it failed
     ├── RecordsError           QZ-D01  the database of the records failed
     ├── StorageError           QZ-D02  a file could not be kept on disk
     ├── HistoryError           QZ-D03  the conversation could not be stored
@@ -119,6 +120,13 @@ class SearchIndexError(ServiceError):
     """The search index failed."""
 
     code = "QZ-R03"
+    retryable = True
+
+
+class ReadingError(ServiceError):
+    """The reader could not read the passages."""
+
+    code = "QZ-R04"
     retryable = True
 
 

@@ -64,8 +64,6 @@ class Actions:
             "get_group_list": lambda _: [self._group_info(group) for group in self.world.groups.values()],
             "get_group_member_info": self._member_info,
             "get_group_member_list": self._member_list,
-            "get_group_root_files": lambda params: self._listing(params, "/"),
-            "get_group_files_by_folder": lambda params: self._listing(params, string(params, "folder_id")),
             "get_friend_list": lambda _: [
                 {"user_id": friend.user_id, "nickname": friend.nickname, "remark": ""}
                 for friend in self.world.friends.values()
@@ -78,6 +76,9 @@ class Actions:
                 "app_version": dialect.app_version,
             },
         }
+        if dialect.lists_files:
+            table["get_group_root_files"] = lambda params: self._listing(params, "/")
+            table["get_group_files_by_folder"] = lambda params: self._listing(params, string(params, "folder_id"))
         if dialect.private_file_url:
             table["get_private_file_url"] = self.files.private_url
         if dialect.get_file:

@@ -35,6 +35,10 @@ class Dialect:
     reaction: Literal["set_msg_emoji_like", "set_group_reaction"] | None = "set_msg_emoji_like"
     reaction_groups_only: bool = False
     get_file: bool = True
+    # The lists of a group's files: whether there are any, null for an empty list, and `busid` 0 for every file.
+    lists_files: bool = True
+    null_for_empty_list: bool = False
+    listed_busid: bool = True
     input_status: bool = True
     # send_forward_msg uploads the forward but sends nothing (Lagrange).
     forward_only_uploads: bool = False
@@ -116,6 +120,7 @@ LAGRANGE = Dialect(
     private_file="both",
     reaction="set_group_reaction",
     get_file=False,
+    listed_busid=False,
     input_status=False,
     forward_only_uploads=True,
     uploads_paths_only=True,
@@ -132,6 +137,7 @@ GO_CQHTTP = Dialect(
     private_file_url=False,
     reaction=None,
     get_file=False,
+    null_for_empty_list=True,
     input_status=False,
     uploads_paths_only=True,
 )

@@ -102,7 +102,8 @@ class Files:
     def listing(self, params: dict[str, Any], group_id: int, folder_id: str) -> dict[str, Any]:
         """Perform get_group_root_files or get_group_files_by_folder."""
         here = [file for file in self._world.files if file.group_id == group_id and file.folder_id == folder_id]
-        limit = int(params.get("file_count") or 50) if self._dialect.file_segment == "napcat" else len(here)
+        is_limited = self._dialect.file_segment == "napcat"
+        limit = int(params.get("file_count") or 50) if is_limited else len(here)
         files: list[dict[str, Any]] = []
         for file in here[:limit]:
             # NapCat returns new ids that are valid for the session. The old ones stay valid too.
@@ -113,7 +114,7 @@ class Files:
                     "group_id": group_id,
                     "file_id": fresh,
                     "file_name": file.name,
-                    "busid": file.busid,
+                    "busid": file.busid if self._dialect.listed_busid else 0,
                     "file_size": len(file.content),
                     "upload_time": file.uploaded,
                     "dead_time": 0,
@@ -123,11 +124,14 @@ class Files:
                     "uploader_name": str(file.user_id),
                 }
             )
-        folders = self._world.folders.get(group_id, {}) if folder_id == "/" else {}
-        return {
-            "files": files,
-            "folders": [{"group_id": group_id, "folder_id": key, "folder_name": name} for key, name in folders.items()],
-        }
+        below = self._world.folders.get(group_id, {}) if folder_id == "/" else {}
+        folders = [{"group_id": group_id, "folder_id": key, "folder_name": name} for key, name in below.items()]
+        if is_limited:
+            # NapCat's limit counts folders, too.
+            folders = folders[: max(0, limit - len(files))]
+        if self._dialect.null_for_empty_list:
+            return {"files": files or None, "folders": folders or None}
+        return {"files": files, "folders": folders}
 
     async def uploaded(self, params: dict[str, Any], group_id: int | None) -> SimulatedFile:
         """Store and return the file of an upload_group_file or upload_private_file call."""

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from benchmarks.quality import codes, extraction, half_indexed, ranking, rejection, stability
 from benchmarks.quality.datasets import passages_of_corpus, read_messages, read_paragraphs
+from benchmarks.quality.readings import Readings
 from benchmarks.quality.report import Figure, Report, regressions, write_baseline
 from benchmarks.quality.vectors import Vectors
 
-_NAMES = ("rejection", "half-indexed", "ranking", "codes", "stability", "extraction")
+_NAMES = ("rejection", "half-indexed", "subjects", "ranking", "codes", "stability", "extraction")
 _BASELINE = Path(__file__).parent / "baseline.json"
 
 
@@ -21,6 +22,7 @@ def main() -> None:
     parser.add_argument("--labels", type=Path, required=True, help="labelled group messages, JSON lines")
     parser.add_argument("--corpus", type=Path, required=True, help="the documents they were labelled against")
     parser.add_argument("--reading", type=Path, required=True, help="paragraphs with questions, JSON lines")
+    parser.add_argument("--subjects", type=Path, required=True, help="the same, with several paragraphs of a subject")
     parser.add_argument("--cache", type=Path, default=Path("data/benchmark-cache"), help="keeps vectors between runs")
     parser.add_argument("--only", nargs="*", choices=_NAMES, default=_NAMES)
     parser.add_argument("--check", action="store_true", help="compare with the kept figures")
@@ -36,16 +38,19 @@ def main() -> None:
 
 async def _run(arguments: argparse.Namespace) -> list[Figure]:
     vectors = Vectors(arguments.cache)
+    readings = Readings(arguments.cache)
     paragraphs = read_paragraphs(arguments.reading)
+    subjects = read_paragraphs(arguments.subjects)
     needs_corpus = {"rejection", "codes", "stability"}.intersection(arguments.only)
     corpus = passages_of_corpus(arguments.corpus) if needs_corpus else []
     programs = {
-        "rejection": lambda: rejection.run(vectors, read_messages(arguments.labels), corpus),
-        "half-indexed": lambda: half_indexed.run(vectors, paragraphs),
-        "ranking": lambda: ranking.run(vectors, paragraphs),
-        "codes": lambda: codes.run(vectors, paragraphs, corpus),
-        "stability": lambda: stability.run(vectors, paragraphs, corpus),
-        "extraction": lambda: extraction.run(vectors, paragraphs),
+        "rejection": lambda: rejection.run(vectors, readings, read_messages(arguments.labels), corpus),
+        "half-indexed": lambda: half_indexed.run(vectors, readings, paragraphs),
+        "subjects": lambda: half_indexed.run(vectors, readings, subjects, 1, of=" by subjects"),
+        "ranking": lambda: ranking.run(vectors, readings, paragraphs),
+        "codes": lambda: codes.run(vectors, readings, paragraphs, corpus),
+        "stability": lambda: stability.run(vectors, readings, paragraphs, corpus),
+        "extraction": lambda: extraction.run(vectors, readings, paragraphs),
     }
     figures: list[Figure] = []
     for name in arguments.only:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from benchmarks.quality.datasets import Paragraph, ReadingQuestion, passages_of
 from benchmarks.quality.pool import AskedQuestion, Pool, cleaned
 from benchmarks.quality.vectors import Vectors
-from services.grounding.excerpt import PASSAGES, neighbourhood, sentences
+from services.grounding.excerpt import PASSAGES
+from services.grounding.passage import sentences
 from services.grounding.sentence_model import Floats, describe_sentences
 
 Flags = NDArray[np.bool_]
@@ -38,30 +39,21 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """For each case, whether the answer was found, by three criteria.
+    """For each case, whether the answer was found, by two criteria.
 
     `sentence`: the chosen sentence contains it. `literal`: the chosen sentence contains its words, in any paragraph.
-    `shown`: the chosen sentence contains it, or a sentence shown around it.
     """
 
     sentence: Flags
     literal: Flags
-    shown: Flags
 
 
 def hits(cases: Sequence[Case], score: Callable[[Case], Floats]) -> Hits:
     """Return what the best-scored sentence of each case contains."""
-    sentence, literal, shown = [], [], []
-    for case in cases:
-        best = int(np.argmax(score(case)))
-        ends = np.cumsum([len(passage) for passage in case.passages])
-        number = int(np.searchsorted(ends, best, side="right"))
-        start = int(ends[number]) - len(case.passages[number])
-        around = neighbourhood(case.passages[number], best - start)
-        sentence.append(case.gold[best])
-        literal.append(case.literal[best])
-        shown.append(case.gold[start + around.start : start + around.stop].any())
-    return Hits(np.array(sentence, np.bool_), np.array(literal, np.bool_), np.array(shown, np.bool_))
+    best = [int(np.argmax(score(case))) for case in cases]
+    sentence = [case.gold[place] for case, place in zip(cases, best, strict=True)]
+    literal = [case.literal[place] for case, place in zip(cases, best, strict=True)]
+    return Hits(np.array(sentence, np.bool_), np.array(literal, np.bool_))
 
 
 def read_cases(vectors: Vectors, paragraphs: list[Paragraph], *, titled: bool) -> list[Case]:

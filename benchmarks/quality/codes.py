@@ -5,6 +5,7 @@ import string
 
 from benchmarks.quality.collection import open_shelf
 from benchmarks.quality.datasets import Paragraph, Passage, passages_of
+from benchmarks.quality.readings import Readings
 from benchmarks.quality.report import Figure, Report
 from benchmarks.quality.scores import standard_error
 from benchmarks.quality.vectors import Vectors
@@ -27,7 +28,9 @@ _SENTENCES = (
 )
 
 
-async def run(vectors: Vectors, paragraphs: list[Paragraph], corpus: list[Passage], count: int = CODES) -> Report:
+async def run(
+    vectors: Vectors, readings: Readings | None, paragraphs: list[Paragraph], corpus: list[Passage], count: int = CODES
+) -> Report:
     """Report the hit rate among the first five, as ranked and as approved, against each channel alone."""
     chance = random.Random(20)
     passages = [*passages_of(paragraphs, titled=True), *chance.sample(corpus, min(_OTHERS, len(corpus)))]
@@ -43,7 +46,7 @@ async def run(vectors: Vectors, paragraphs: list[Paragraph], corpus: list[Passag
     report = Report(f"Planted codes: {count} codes in {len(passages)} chunks")
     report.row("asked", "hit@5 shipped", "hit@1 shipped", "approved", "hit@5 dense alone", "hit@5 BM25 alone")
     hits = 0
-    async with open_shelf(vectors) as shelf:
+    async with open_shelf(vectors, readings) as shelf:
         await shelf.fill("codes", passages)
         for name, phrasing in _PHRASINGS:
             shipped = first = approved = dense = words = 0

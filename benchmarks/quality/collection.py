@@ -4,17 +4,19 @@ import hashlib
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
 from benchmarks.quality.datasets import Passage
+from benchmarks.quality.readings import Readings
 from benchmarks.quality.vectors import Vectors
 from services.database import open_database, sqlite_url
 from services.embeddings.models import CosineScale, EmbeddingModel
-from services.index.models import IndexedChunk
 from services.index.process import IndexProcess
+from services.knowledge.builder import embedded_text, indexed_chunk
+from services.knowledge.models import Chunk
 from services.prompts import load_prompts
 from services.records.documents import DocumentRecords, NewDocument, Registration
 from services.records.groups import GateFeedbackRecords
@@ -62,27 +64,42 @@ class Shelf:
         for passage in passages:
             documents.setdefault(passage.document, []).append(passage)
         for name, parts in documents.items():
-            build = hashlib.sha256(f"{collection}/{name}".encode()).hexdigest()[:32]
-            new = NewDocument(collection, name[-200:], "md", 1, build, f"{build}.md", 1, 1, now())
-            registration = await self.records.register(new)
-            assert isinstance(registration, Registration)
-            document = registration.document
-            chunks = [
-                IndexedChunk(
-                    f"{build}-{part.ordinal:06d}", build, part.ordinal, part.text, part.context, {"heading": ""}
-                )
-                for part in parts
-            ]
-            await self.records.set_target(document.id, build)
-            await self.index.add_words(collection, chunks)
-            embedded = self.vectors.passages([part.embedded for part in parts]).tolist()
-            await self.index.add_vectors(collection, _FINGERPRINT, chunks, embedded)
-            await self.records.publish(collection, document.id, build, _FINGERPRINT, len(chunks))
+            chunks = [(part.context, Chunk(part.ordinal, part.text)) for part in parts]
+            await self._publish(collection, f"{name[-200:]}.md", chunks)
+
+    async def add(self, collection: str, name: str, chunks: Sequence[Chunk]) -> None:
+        """Store the chunks of a file as the product does, as a visible document."""
+        if chunks:
+            await self._publish(collection, name, [(None, chunk) for chunk in chunks])
+
+    async def _publish(self, collection: str, name: str, chunks: Sequence[tuple[str | None, Chunk]]) -> None:
+        """Store chunks, each with its own context or, if that is None, with the product's."""
+        build = hashlib.sha256(f"{collection}/{name}".encode()).hexdigest()[:32]
+        file_type = Path(name).suffix.removeprefix(".")
+        new = NewDocument(collection, name, file_type, 1, build, f"{build}.{file_type}", 1, 1, now())
+        registration = await self.records.register(new)
+        assert isinstance(registration, Registration)
+        document = registration.document
+        indexed = [indexed_chunk(document, build, chunk) for _, chunk in chunks]
+        indexed = [
+            stored if context is None else replace(stored, context=context)
+            for stored, (context, _) in zip(indexed, chunks, strict=True)
+        ]
+        await self.records.set_target(document.id, build)
+        await self.index.add_words(collection, indexed)
+        embedded = self.vectors.passages([embedded_text(chunk) for chunk in indexed]).tolist()
+        await self.index.add_vectors(collection, _FINGERPRINT, indexed, embedded)
+        await self.records.publish(collection, document.id, build, _FINGERPRINT, len(indexed))
 
 
 @asynccontextmanager
-async def open_shelf(vectors: Vectors, directory: Path | None = None) -> AsyncGenerator[Shelf]:
-    """Open the shelf in `directory`, or an empty one that is deleted when the block ends."""
+async def open_shelf(
+    vectors: Vectors, readings: Readings | None, directory: Path | None = None
+) -> AsyncGenerator[Shelf]:
+    """Open the shelf in `directory`, or an empty one that is deleted when the block ends.
+
+    Without `readings` nothing is read.
+    """
     with nullcontext(directory) if directory else tempfile.TemporaryDirectory() as place:
         path = Path(place)
         path.mkdir(parents=True, exist_ok=True)
@@ -96,6 +113,7 @@ async def open_shelf(vectors: Vectors, directory: Path | None = None) -> AsyncGe
                 records,
                 index,
                 embedding,
+                readings,
                 EmbeddedReranker(embedding.scale, load_coefficients()),
                 QueryExpansion(index, None, load_prompts().expand),
                 GateFeedbackRecords(database),

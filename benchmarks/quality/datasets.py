@@ -98,6 +98,21 @@ def read_small_groups() -> list[Paragraph]:
     return groups
 
 
+def read_member_questions() -> list[Paragraph]:
+    """Read our own passages of files of many kinds, with questions as members type them on a phone.
+
+    Passages of one file share their name, and only a year, a number or a name tells some of them apart.
+    """
+    found: list[Paragraph] = []
+    for number, line in enumerate(_json_lines(HERE / "group_questions.jsonl")):
+        identity = f"{line['name']}#{number}"
+        questions = tuple(ReadingQuestion(identity, item["q"], (item["a"],)) for item in line["questions"])
+        title = f"{Path(line['name']).stem} {line.get('heading', '')}".strip()
+        unanswered = (*line["unanswered"], *line.get("chatter", ()))
+        found.append(Paragraph(identity, title, line["text"], questions, unanswered))
+    return found
+
+
 def passages_of(paragraphs: list[Paragraph], *, titled: bool) -> list[Passage]:
     """Return the paragraphs as one document each, named by title, or by a meaningless number if `titled` is False."""
     passages: list[Passage] = []
@@ -117,6 +132,17 @@ def passages_of_corpus(path: Path) -> list[Passage]:
     with tempfile.TemporaryDirectory() as directory, tarfile.open(path) as archive:
         archive.extractall(directory, filter="data")
         return list(_passages_below(Path(directory)))
+
+
+def passages_of_files(folder: Path) -> list[Passage]:
+    """Return the files of a group as the product reads and splits them."""
+    passages: list[Passage] = []
+    for path in sorted(folder.iterdir()):
+        sections = map(clean_section, LOADERS[path.suffix.lower().removeprefix(".")].loader()(path, Omissions()))
+        for chunk in split(sections, CHUNK_CHARS, OVERLAP_CHARS):
+            context = " ".join((path.stem, *chunk.heading))[:80]
+            passages.append(Passage(path.name, chunk.ordinal, context, chunk.text))
+    return passages
 
 
 def _passages_below(root: Path) -> Iterator[Passage]:

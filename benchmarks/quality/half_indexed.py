@@ -7,6 +7,7 @@ from opencc import OpenCC
 
 from benchmarks.quality.collection import Shelf, open_shelf
 from benchmarks.quality.datasets import Paragraph, passages_of, read_lines
+from benchmarks.quality.readings import Readings
 from benchmarks.quality.report import Figure, Report
 from benchmarks.quality.scores import best_f1, decided
 from benchmarks.quality.vectors import Vectors
@@ -15,12 +16,14 @@ from services.retrieval.models import Question, Retrieval, RetrievalStatus
 HALVES = 3
 
 
-async def run(vectors: Vectors, paragraphs: list[Paragraph], halves: int = HALVES) -> Report:
+async def run(
+    vectors: Vectors, readings: Readings | None, paragraphs: list[Paragraph], halves: int = HALVES, of: str = ""
+) -> Report:
     """Report F1 over random halves, and the share of small talk let through.
 
     The documents have titles or none, or the questions are in traditional characters.
     """
-    report = Report(f"Half indexed: {len(paragraphs)} paragraphs, {halves} random halves each")
+    report = Report(f"Half indexed{of}: {len(paragraphs)} paragraphs, {halves} random halves each")
     report.row("documents", "F1 shipped", "precision", "recall", "F1 best", "F1 cosine best", "small talk let through")
     talk = read_lines("small_talk.txt")
     traditional = OpenCC("s2twp").convert
@@ -30,7 +33,7 @@ async def run(vectors: Vectors, paragraphs: list[Paragraph], halves: int = HALVE
         ("asked in traditional characters", False, traditional),
     ):
         found: list[tuple[bool, bool, Retrieval]] = []
-        async with open_shelf(vectors) as shelf:
+        async with open_shelf(vectors, readings) as shelf:
             for half in range(halves):
                 found += await _half(shelf, paragraphs, half, talk, write, titled=titled)
         answers = np.array([answer for answer, _, _ in found])
@@ -49,8 +52,8 @@ async def run(vectors: Vectors, paragraphs: list[Paragraph], halves: int = HALVE
             f"{best_f1(cosines, answers).f1:.3f}",
             f"{let_through:.4f}",
         )
-        report.figure(Figure(f"half indexed F1, {name}", shipped.f1, 0.006))
-        report.figure(Figure(f"small talk kept out, {name}", 1 - let_through, 0.004))
+        report.figure(Figure(f"half indexed{of} F1, {name}", shipped.f1, 0.006))
+        report.figure(Figure(f"small talk kept out{of}, {name}", 1 - let_through, 0.004))
     report.line(f"noise of F1 over halves about 0.006; {len(talk)} lines of small talk are asked of every half")
     return report
 

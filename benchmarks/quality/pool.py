@@ -14,7 +14,8 @@ from services.embeddings.models import CosineScale
 from services.index.models import Hit, IndexedChunk, SearchResult
 from services.index.tokens import index_terms_of_normal, normalise, query_terms
 from services.index.topic import topic_of
-from services.retrieval.features import Evidence
+from services.retrieval.conflicts import read_question
+from services.retrieval.features import Evidence, relevant
 from services.retrieval.fuse import fuse, weigh
 from services.retrieval.models import Question
 from services.retrieval.query import build_query
@@ -70,7 +71,8 @@ class Pool:
         if not recalled:
             return None
         vector = question.vector.tolist()
-        return Evidence(question.text, words, recalled, vector, result.topic, result.cohesion)
+        asked = read_question(question.text)
+        return Evidence(question.text, words, relevant(asked, recalled), vector, result.topic, result.cohesion, asked)
 
     def _search(self, members: Members, question: AskedQuestion) -> SearchResult:
         size = int(members.sum())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.quality.collection import open_shelf
 from benchmarks.quality.datasets import Paragraph, passages_of
+from benchmarks.quality.readings import Readings
 from benchmarks.quality.report import Figure, Report
 from benchmarks.quality.scores import standard_error
 from benchmarks.quality.vectors import Vectors
@@ -18,7 +19,7 @@ from services.retrieval.models import Candidate, Question
 _RRF = 60
 
 
-async def run(vectors: Vectors, paragraphs: list[Paragraph]) -> Report:
+async def run(vectors: Vectors, readings: Readings | None, paragraphs: list[Paragraph]) -> Report:
     """Report the recall at 1 and 3 of the right paragraph.
 
     The figures are for all questions and for the quarter with the least word overlap. The strict figures count only
@@ -31,7 +32,7 @@ async def run(vectors: Vectors, paragraphs: list[Paragraph]) -> Report:
     questions = [question for paragraph in paragraphs for question in paragraph.questions]
     for titled in (True, False):
         passages = passages_of(paragraphs, titled=titled)
-        async with open_shelf(vectors) as shelf:
+        async with open_shelf(vectors, readings) as shelf:
             await shelf.fill("reading", passages)
             found = [(await shelf.retriever.retrieve("reading", Question(q.text), expand=False)) for q in questions]
         shown = "named by title" if titled else "names say nothing"

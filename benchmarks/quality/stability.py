@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.quality.collection import Shelf, open_shelf
 from benchmarks.quality.datasets import Paragraph, Passage, passages_of
+from benchmarks.quality.readings import Readings
 from benchmarks.quality.report import Figure, Report
 from benchmarks.quality.scores import best_f1, decided
 from benchmarks.quality.vectors import Vectors
@@ -17,13 +18,17 @@ _QUESTIONS = 400
 
 
 async def run(
-    vectors: Vectors, paragraphs: list[Paragraph], corpus: list[Passage], sizes: Mapping[int, int] = SIZES
+    vectors: Vectors,
+    readings: Readings | None,
+    paragraphs: list[Paragraph],
+    corpus: list[Passage],
+    sizes: Mapping[int, int] = SIZES,
 ) -> Report:
     """Report F1 on collections of a part of the reading set, the larger ones filled up with the corpus."""
     report = Report("Stability: F1 by size of the collection, one shipped rule")
     report.row("chunks", "questions", "F1 shipped", "F1 best threshold", "difference", "F1 cosine at one threshold")
     losses: list[float] = []
-    async with open_shelf(vectors) as shelf:
+    async with open_shelf(vectors, readings) as shelf:
         for size, draws in sizes.items():
             answers, usable, scores, cosines = [], [], [], []
             for draw in range(draws):

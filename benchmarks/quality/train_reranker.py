@@ -7,17 +7,22 @@ There are two models, both trained in numpy with a fixed seed:
 * The answerability: three networks of eight hidden units over the features of `services.retrieval.features` and the
   kind. They predict whether this collection answers this message. A row is a complete retrieval from a collection of 1
   to 25,000 chunks: the corpus with the labelled messages; random halves and parts of the reading set (with titles and
-  without), alone and hidden in the corpus, with questions from inside and outside; and our own small documents.
+  without), alone and hidden in the corpus, with questions from inside and outside; our own small documents; our own
+  questions of members; and, where it is given, groups with their own files. There is a set of networks for what was
+  read by the reader, and one without.
 
-Every figure printed is for rows that were held out. Folds are cut by paragraph and message, also for the kind.
+Of the sets on which the reader was trained only the documents that were held out of its training are asked about: it
+is too sure of those that it knows. Every figure printed is for rows that were held out. Folds are cut by paragraph,
+message and group, also for the kind.
 """
 
 import argparse
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +30,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.quality.datasets import (
+    Paragraph,
     Passage,
     passages_of,
     passages_of_corpus,
+    passages_of_files,
     read_lines,
+    read_member_questions,
     read_messages,
     read_paragraphs,
     read_small_groups,
 )
+from benchmarks.quality.groups import GroupQuestion, read_groups
 from benchmarks.quality.pool import AskedQuestion, Members, Pool, cleaned
+from benchmarks.quality.readings import Readings, is_held_out
 from benchmarks.quality.scores import best_f1, f1_at
 from benchmarks.quality.vectors import Vectors
-from services.retrieval.features import FEATURES, describe
-from services.retrieval.rerank import COEFFICIENTS, Coefficients
+from services.retrieval.features import READ, SEARCHED, describe
+from services.retrieval.rerank import COEFFICIENTS, FARTHEST, Coefficients, Networks
+from services.retrieval.wording import follows_up
 
 Floats = NDArray[np.float64]
 
@@ -48,8 +59,13 @@ _NETWORKS, _HIDDEN, _DECAY, _STEPS, _RATE = 3, 8, 2e-3, 600, 0.02
 _KIND_WEIGHTS = {"messages": 1.0, "reading": 0.15, "talk": 0.7, "own": 0.7, "unanswered": 0.0}
 # Sums of the weights of each family of collections. An answerable message counts more than others, which moves the
 # calibrated point 0.5 to the best F1.
-_FAMILY_WEIGHTS = {"messages": 10.0, "reading": 0.35, "small": 1.2}
+_FAMILY_WEIGHTS = {"messages": 14.0, "reading": 0.5, "small": 2.0, "members": 3.0, "groups": 8.0}
+# The same for what is not to be answered. Near misses are the hard part, so they count nearly as much as questions.
+_OTHER_WEIGHTS = {("groups", "near"): 6.0, ("groups", "talk"): 4.0, ("members", "near"): 2.0}
 _ANSWERABLE_WEIGHT = 1.5
+# The share of the retrievals of each family that are read: reading takes a third of a second.
+_READ_SHARES = {"messages": 0.35, "reading": 0.05, "small": 0.3, "members": 1.0, "groups": 1.0}
+_GROUP_FAMILY = {"near_miss": " near", "off_topic": " talk"}
 
 
 @dataclass(slots=True)
@@ -82,7 +98,8 @@ class Rows:
     family: list[str] = field(default_factory=list[str])
     question: list[int] = field(default_factory=list[int])
     answerable: list[bool] = field(default_factory=list[bool])
-    features: list[Floats] = field(default_factory=list[Floats])
+    searched: list[Floats] = field(default_factory=list[Floats])
+    read: list[Floats | None] = field(default_factory=list["Floats | None"])
 
 
 class Experiment:
@@ -91,33 +108,49 @@ class Experiment:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._random = np.random.default_rng(arguments.seed)
         vectors = Vectors(arguments.cache)
+        self._readings = Readings(arguments.cache)
         paragraphs = read_paragraphs(arguments.reading)
         small = read_small_groups()
+        members = read_member_questions()
+        groups = read_groups(arguments.groups) if arguments.groups else {}
         messages = read_messages(arguments.labels)
         titled, untitled = passages_of(paragraphs, titled=True), passages_of(paragraphs, titled=False)
         corpus, own = passages_of_corpus(arguments.corpus), passages_of(small, titled=True)
-        passages = [*titled, *untitled, *corpus, *own]
+        theirs = passages_of(members, titled=True)
+        files = {folder.name: passages_of_files(folder / "files") for folder in groups}
+        passages = [*titled, *untitled, *corpus, *own, *theirs, *chain.from_iterable(files.values())]
         self._pool = Pool(passages, vectors.passages([passage.embedded for passage in passages]))
-        bounds = np.cumsum([0, len(titled), len(untitled), len(corpus), len(own)])
+        bounds = np.cumsum([0, len(titled), len(untitled), len(corpus), len(own), len(theirs)])
         self._corpus = np.arange(bounds[2], bounds[3])
         self._reading = [_by_document(passages, bounds[0], bounds[1]), _by_document(passages, bounds[1], bounds[2])]
         self._small = _by_document(passages, bounds[3], bounds[4])
+        self._members = _by_document(passages, bounds[4], bounds[5])
+        self._files: dict[str, list[int]] = {}
+        start = int(bounds[5])
+        for name, found in files.items():
+            self._files[name] = list(range(start, start + len(found)))
+            start += len(found)
         self.background = _background(self._pool.vectors, [bounds[0:2], bounds[2:4], bounds[3:5]])
 
         self.questions = questions = Questions()
         texts = [message.text for message in messages]
         self._messages = questions.add(texts, "messages", [message.answerable for message in messages], texts)
-        asked = [question for paragraph in paragraphs for question in paragraph.questions]
+        asked = [question for item in paragraphs if is_held_out(item.title) for question in item.questions]
         names = [question.paragraph for question in asked]
         numbers = questions.add([question.text for question in asked], "reading", [True] * len(asked), names)
         self._asked = _grouped(names, numbers)
         talk = read_lines("small_talk.txt")
         self._talk = questions.add(talk, "talk", [False] * len(talk), talk)
-        own_asked = [question for paragraph in small for question in paragraph.questions]
+        own_asked = [question for item in small if is_held_out(item.title) for question in item.questions]
         names = [question.paragraph for question in own_asked]
         numbers = questions.add([question.text for question in own_asked], "own", [True] * len(own_asked), names)
         self._small_asked = _grouped(names, numbers)
-        unanswered = [(paragraph.paragraph_id, text) for paragraph in small for text in paragraph.unanswered]
+        unanswered = [
+            (paragraph.paragraph_id, text)
+            for paragraph in small
+            for text in paragraph.unanswered
+            if is_held_out(paragraph.title)
+        ]
         names, texts = [name for name, _ in unanswered], [text for _, text in unanswered]
         # Half are chatter about the subject, half are questions. They do not train the kind, only that nothing answers
         # them.
@@ -125,11 +158,44 @@ class Experiment:
         self._small_unanswered = _grouped(names, numbers)
         others = read_lines("questions.txt")
         self._others = questions.add(others, "own", [True] * len(others), others)
+        self._member_asked = self._add_members(members)
+        self._group_asked = {folder.name: self._add_group(folder.name, lines) for folder, lines in groups.items()}
         self.vectors = vectors.questions(questions.texts)
         self.rows = Rows()
 
+    def _add_members(self, paragraphs: Sequence[Paragraph]) -> dict[str, list[tuple[int, bool]]]:
+        """Add the questions of members, and return them with whether they are answered, by the file's name."""
+        found: dict[str, list[tuple[int, bool]]] = {}
+        for paragraph in paragraphs:
+            name = paragraph.paragraph_id.split("#")[0]
+            texts = [question.text for question in paragraph.questions]
+            numbers = self.questions.add(texts, "own", [True] * len(texts), [name] * len(texts))
+            found.setdefault(name, []).extend((number, True) for number in numbers)
+            others = list(paragraph.unanswered)
+            numbers = self.questions.add(others, "unanswered", [True] * len(others), [name] * len(others))
+            found[name].extend((number, False) for number in numbers)
+        return found
+
+    def _add_group(self, name: str, lines: Sequence[GroupQuestion]) -> list[tuple[int, bool, str]]:
+        """Add the questions of a group, and return them with whether they are answered, and their kind."""
+        chosen = [line for line in lines if line.kind != "meta"]
+        texts = [f"{line.previous} {line.text}" if follows_up(line.text) else line.text for line in chosen]
+        sources = ["talk" if line.kind == "off_topic" else "own" for line in chosen]
+        numbers = [
+            self.questions.add([text], source, [source != "talk"], [name.removesuffix("_2")])[0]
+            for text, source in zip(texts, sources, strict=True)
+        ]
+        return [(number, line.answerable, line.kind) for number, line in zip(numbers, chosen, strict=True)]
+
     def run(self) -> None:
         """Search all messages in all collections."""
+        for name, asked in self._group_asked.items():
+            inside = self._pool.members(self._files[name])
+            for family in ("", " near", " talk"):
+                rows = [item for item in asked if family == _GROUP_FAMILY.get(item[2], "")]
+                self._ask(f"groups{family}", inside, [item[0] for item in rows], [item[1] for item in rows])
+        for files in (4, 20):
+            self._some_files(files)
         corpus = self._pool.members(self._corpus)
         answerable = [self.questions.asks[number] for number in self._messages]
         self._ask("messages", corpus, self._messages, answerable)
@@ -175,6 +241,23 @@ class Experiment:
         self._ask(f"{family} talk", members, self._some(self._talk, talk), [False] * talk)
         self._ask(f"{family} elsewhere", members, self._some(self._others, others), [False] * others)
 
+    def _some_files(self, count: int) -> None:
+        """Search some files of members at a time, each with its own questions, until all were asked about."""
+        names = [str(name) for name in self._random.permutation(sorted(self._member_asked))]
+        for start in range(0, len(names), count):
+            part = names[start : start + count]
+            chunks = [
+                number for key, numbers in self._members.items() if key.split("#")[0] in part for number in numbers
+            ]
+            inside = self._pool.members(chunks)
+            for name in part:
+                if not is_held_out(name):
+                    continue
+                rows = self._member_asked[name]
+                for answer, family in ((True, ""), (False, " near")):
+                    numbers = [number for number, is_answered in rows if is_answered is answer]
+                    self._ask(f"members {count} files{family}", inside, numbers, [answer] * len(numbers))
+
     def _few(self, documents: int, filler: str) -> None:
         """Search some of our own small documents, with questions as members ask them."""
         names = [str(name) for name in self._random.permutation(sorted(self._small))]
@@ -186,12 +269,12 @@ class Experiment:
         elif filler == "corpus":
             members[self._random.choice(self._corpus, min(5_000, len(self._corpus)), replace=False)] = True
         family = f"small {documents} documents, {filler} besides"
-        yes = [number for name in inside for number in self._small_asked[name]]
-        no = [number for name in names[documents:] for number in self._small_asked[name]]
+        yes = [number for name in inside for number in self._small_asked.get(name, ())]
+        no = [number for name in names[documents:] for number in self._small_asked.get(name, ())]
         self._ask(family, members, yes, [True] * len(yes))
         no = self._some(no, min(len(no), len(yes)))
         self._ask(family, members, no, [False] * len(no))
-        near = [number for name in inside for number in self._small_unanswered[name]]
+        near = [number for name in inside for number in self._small_unanswered.get(name, ())]
         self._ask(f"{family} near", members, near, [False] * len(near))
         self._ask(f"{family} talk", members, self._some(self._talk, 15), [False] * 15)
 
@@ -207,7 +290,12 @@ class Experiment:
             self.rows.family.append(family)
             self.rows.question.append(number)
             self.rows.answerable.append(answer)
-            self.rows.features.append(describe(evidence, self.background))
+            features = describe(evidence, self.background)
+            if self._random.random() < _READ_SHARES[family.split(" ", maxsplit=1)[0]]:
+                recalled = self._readings.attach(question.text, evidence.recalled)
+                features = describe(replace(evidence, recalled=recalled), self.background)
+            self.rows.searched.append(features.searched)
+            self.rows.read.append(features.read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,53 +315,65 @@ class Training:
         questions, rows = experiment.questions, experiment.rows
         self._asks = np.array(questions.asks, np.float64)
         self._kind_weights = np.array([_KIND_WEIGHTS[source] for source in questions.sources])
-        self.features = np.array(rows.features)
+        self._searched = np.array(rows.searched)
+        self.is_read = np.array([read is not None for read in rows.read])
+        self._read = np.array([np.zeros(len(READ)) if read is None else read for read in rows.read])
         self.question = np.array(rows.question)
         self.answerable = np.array(rows.answerable)
         self.families = np.array(rows.family)
         self.questions = questions
         self._weights = _row_weights(self.families, self.answerable)
 
-    def held_out(self, seed: int) -> Floats:
-        """Return the log-odds of every row, by models that have seen neither its message nor its paragraph."""
+    def held_out(self, seed: int) -> tuple[Floats, Floats]:
+        """Return the log-odds of every row by both networks, which have seen neither its message nor its document.
+
+        The second ones are without meaning for rows that were not read.
+        """
         folds = self.questions.folds(seed, _FOLDS)
-        logits = np.zeros(len(self.question))
+        searched, read = np.zeros(len(self.question)), np.zeros(len(self.question))
         for fold in range(_FOLDS):
             rows = folds[self.question] == fold
             coefficients = self.fit(folds != fold, {"held_out_fold": fold})
-            logits[rows] = coefficients.logit(self._inputs(rows, coefficients.kind(self._vectors)))
-        return logits
+            kinds = coefficients.kind(self._vectors)[self.question[rows]]
+            searched[rows] = coefficients.searched.logit(np.column_stack((self._searched[rows], kinds)))
+            read[rows] = coefficients.read.logit(np.column_stack((searched[rows], self._read[rows], kinds)))
+        return searched, read
 
     def fit(self, known: NDArray[np.bool_], provenance: Mapping[str, object]) -> Coefficients:
-        """Fit both models on the messages `known` and on the rows of these messages."""
-        # The network must see the kind as it will be later: for messages on which the kind model was not fitted.
-        kinds = np.zeros(len(self._asks))
+        """Fit all models on the messages `known` and on the rows of these messages."""
+        # The networks must see the kind, and the second ones the log-odds of the first, as they will be later: for
+        # messages on which these were not fitted.
+        kinds, logits = np.zeros(len(self._asks)), np.zeros(len(self.question))
         inner = self.questions.folds(self._seed + 1, _INNER_FOLDS)
         for fold in range(_INNER_FOLDS):
             landmarks, weights = self._fit_kind(known & (inner != fold))
             left = known & (inner == fold)
             kinds[left] = _kernel(self._vectors[left], landmarks) @ weights
+        inputs = np.column_stack((self._searched, kinds[self.question]))
+        for fold in range(_INNER_FOLDS):
+            networks = self._fit_networks(inputs, (known & (inner != fold))[self.question])
+            left = (known & (inner == fold))[self.question]
+            logits[left] = networks.logit(inputs[left])
         rows = known[self.question]
-        inputs = self._inputs(rows, kinds)
-        mean, scale = inputs.mean(axis=0), inputs.std(axis=0) + 1e-9
-        networks = tuple(
-            _fit_network((inputs - mean) / scale, self.answerable[rows], self._weights[rows], self._seed + number)
-            for number in range(_NETWORKS)
-        )
         landmarks, weights = self._fit_kind(known)
         return Coefficients(
             _KERNEL,
             landmarks,
             weights.astype(np.float32),
             self._background,
-            mean,
-            scale,
-            networks,
-            {"features": FEATURES, "networks": _NETWORKS, **provenance},
+            self._fit_networks(inputs, rows),
+            self._fit_networks(np.column_stack((logits, self._read, kinds[self.question])), rows & self.is_read),
+            {"features": (*SEARCHED, *READ), "networks": _NETWORKS, **provenance},
         )
 
-    def _inputs(self, rows: NDArray[np.bool_], kinds: Floats) -> Floats:
-        return np.column_stack((self.features[rows], kinds[self.question[rows]]))
+    def _fit_networks(self, inputs: Floats, rows: NDArray[np.bool_]) -> Networks:
+        mean, scale = inputs[rows].mean(axis=0), inputs[rows].std(axis=0) + 1e-3
+        standard = np.clip((inputs[rows] - mean) / scale, -FARTHEST, FARTHEST)
+        layers = tuple(
+            _fit_network(standard, self.answerable[rows], self._weights[rows], self._seed + number)
+            for number in range(_NETWORKS)
+        )
+        return Networks(mean, scale, layers)
 
     def _fit_kind(self, known: NDArray[np.bool_]) -> tuple[NDArray[np.float32], Floats]:
         vectors, weights = self._vectors[known], self._kind_weights[known]
@@ -332,7 +432,8 @@ def _row_weights(families: NDArray[np.str_], answerable: NDArray[np.bool_]) -> F
     for family in sorted(set(families.tolist())):
         rows = families == family
         kind = family.split(" ")[0]
-        share = 0.3 if family.endswith((" talk", " elsewhere", " near")) else _FAMILY_WEIGHTS[kind]
+        is_other = family.endswith((" talk", " elsewhere", " near"))
+        share = _OTHER_WEIGHTS.get((kind, family.split(" ")[-1]), 0.3) if is_other else _FAMILY_WEIGHTS[kind]
         weights[rows] = share / rows.sum()
         if family == "messages":
             weights[rows & answerable] *= _ANSWERABLE_WEIGHT
@@ -374,12 +475,12 @@ def save(coefficients: Coefficients, path: Path) -> None:
         "landmark_scale": scale.astype(np.float32),
         "landmark_weights": coefficients.landmark_weights,
         "background": coefficients.background,
-        "mean": coefficients.mean,
-        "scale": coefficients.scale,
         "provenance": np.array(json.dumps(coefficients.provenance, ensure_ascii=False)),
     }
-    for number, network in enumerate(coefficients.networks):
-        arrays |= {f"network_{number}_{part}": np.asarray(value) for part, value in enumerate(network)}
+    for name, networks in (("searched", coefficients.searched), ("read", coefficients.read)):
+        arrays |= {f"{name}_mean": networks.mean, f"{name}_scale": networks.scale}
+        for number, layer in enumerate(networks.layers):
+            arrays |= {f"{name}_{number}_{part}": np.asarray(value) for part, value in enumerate(layer)}
     np.savez_compressed(path, **arrays)
 
 
@@ -389,6 +490,7 @@ def main() -> None:
     parser.add_argument("--labels", type=Path, required=True, help="labelled group messages, JSON lines")
     parser.add_argument("--corpus", type=Path, required=True, help="the documents they were labelled against")
     parser.add_argument("--reading", type=Path, required=True, help="paragraphs with questions, JSON lines")
+    parser.add_argument("--groups", type=Path, help="groups with files and questions; see benchmarks.quality.groups")
     parser.add_argument("--cache", type=Path, default=Path("data/benchmark-cache"))
     parser.add_argument("--output", type=Path, default=COEFFICIENTS)
     parser.add_argument("--seed", type=int, default=11)
@@ -396,13 +498,18 @@ def main() -> None:
     experiment = Experiment(arguments)
     experiment.run()
     training = Training(experiment, arguments.seed)
-    print(f"{len(training.question)} retrievals, {len(FEATURES)} features")
-    logits = np.mean([training.held_out(seed) for seed in range(2)], axis=0)
-    figures: dict[str, str] = {}
-    for family in sorted(set(training.families.tolist())):
-        rows = training.families == family
-        figures[family] = _figures(logits[rows], training.answerable[rows])
-        print(f"{family:60} {figures[family]}", flush=True)
+    print(f"{len(training.question)} retrievals, {len(SEARCHED) + len(READ)} features")
+    both = [training.held_out(seed) for seed in range(2)]
+    figures: dict[str, dict[str, str]] = {}
+    for name, part in (("searched", 0), ("read", 1)):
+        logits = np.mean([pair[part] for pair in both], axis=0)
+        print(f"\nnetworks over what was {name}, held out")
+        figures[name] = {}
+        for family in sorted(set(training.families.tolist())):
+            rows = (training.families == family) & (training.is_read | (name == "searched"))
+            if rows.any():
+                figures[name][family] = _figures(logits[rows], training.answerable[rows])
+                print(f"{family:60} {figures[name][family]}", flush=True)
     everything = np.ones(len(experiment.questions.texts), np.bool_)
     provenance = {
         "trained": datetime.now(UTC).date().isoformat(),

@@ -21,7 +21,7 @@ class Vectors:
     def __init__(self, directory: Path, threads: int = 2) -> None:
         """Open the cache in `directory`, which holds the converted model and the vectors."""
         directory.mkdir(parents=True, exist_ok=True)
-        self._directory, self._threads = directory, threads
+        self.directory, self._threads = directory, threads
         self._file = sqlite3.connect(directory / "vectors.sqlite3")
         self._file.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB) WITHOUT ROWID")
         self._model: E5 | None = None
@@ -58,7 +58,7 @@ class Vectors:
 
     def _e5(self) -> E5:
         if self._model is None:
-            models = self._directory / "models"
+            models = self.directory / "models"
             convert(models)
             self._model = open_e5(models, self._threads)
         return self._model

@@ -1,7 +1,7 @@
 """A page at the bot's own address that simulates a QQ group, so that the bot can be tried without QQ.
 
 The sandbox is a client like any other: it connects to the reverse WebSocket with its own account, and no other part of
-the bot depends on it.
+the bot depends on it. With HTTP__TOKEN, a second page shows the operator the documents of real groups.
 """
 
 import asyncio
@@ -12,8 +12,9 @@ from nonebot.plugin import PluginMetadata
 
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.media import MediaHost
+from plugins.sandbox.operator import add_operator_page
 from plugins.sandbox.scenario import CAST
-from plugins.sandbox.site import Site
+from plugins.sandbox.site import STATIC, Site
 from qq.connection.routes import route_table
 from qq.depends import settings
 from simulator.stage import Stage
@@ -27,6 +28,9 @@ _stack = AsyncExitStack()
 @_driver.on_startup
 async def _open() -> None:
     given = settings()
+    if token := given.http.token.get_secret_value():
+        has_access_token = bool(given.onebot_access_token.get_secret_value())
+        add_operator_page(route_table, STATIC, token, has_access_token=has_access_token)
     if not given.sandbox_enabled:
         return
     media = MediaHost(f"http://{given.local_address}")

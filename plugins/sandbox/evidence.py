@@ -1,10 +1,11 @@
 """Frames that show the page what the bot knows and what an answer is based on."""
 
+from functools import partial
 from typing import Any
 
+from plugins.sandbox.library import document_json
 from qq.depends import services
 from services.grounding.models import AnswerKind
-from services.knowledge.models import DocumentEntry
 from services.session import KnowledgeCollection, KnowledgeScope, Session
 from services.tracing.models import CandidateTrace, GateTrace, ModelContext, PassageTrace, StageTime
 from simulator.stage import Frame
@@ -38,7 +39,7 @@ async def knowledge_frame(chat: StageChat, world: World) -> Frame:
         "type": "knowledge",
         "chat": chat.id,
         "knowledge": {
-            "documents": [_document(entry, world) for entry in entries],
+            "documents": [document_json(entry, partial(uploader_name, world)) for entry in entries],
             "total": total,
             "chunks": status.chunks,
             "size": status.size,
@@ -60,26 +61,18 @@ def progress(chat: StageChat) -> list[dict[str, Any]]:
     return [{"name": item.name, "done": item.done, "total": item.total} for item in found]
 
 
+def uploader_name(world: World, user_id: int) -> str:
+    """Return what a person of the page is called, or the number of anybody else."""
+    person = world.friends.get(user_id)
+    return person.nickname if person else str(user_id)
+
+
 async def _asked_group(chat: StageChat, world: World) -> str:
     session_id = Session(None, chat.number).session_id(services().settings.session.scope)
     group_id = None if chat.is_group else await services().conversations.knowledge_group(session_id)
     if group_id is None:
         return ""
     return world.groups[group_id].name if group_id in world.groups else str(group_id)
-
-
-def _document(entry: DocumentEntry, world: World) -> dict[str, Any]:
-    uploader = world.friends.get(entry.uploader_id)
-    return {
-        "number": entry.number,
-        "name": entry.name,
-        "version": entry.version,
-        "chunks": entry.chunks,
-        "size": entry.size,
-        "uploader": uploader.nickname if uploader else str(entry.uploader_id),
-        "time": int(entry.uploaded_at.timestamp()),
-        "state": "ready" if entry.ready else "building",
-    }
 
 
 def answer_frame(chat_id: str, message_id: str, record: ModelContext, reply_s: float) -> Frame:

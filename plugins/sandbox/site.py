@@ -2,22 +2,26 @@
 
 import asyncio
 import logging
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from plugins.sandbox.channel import Channel, known_chat
+from plugins.sandbox.evidence import collection_of, uploader_name
 from plugins.sandbox.guard import LOGIN_PATH, PageGuard, PageHeaders
 from plugins.sandbox.hub import Hub
+from plugins.sandbox.library import Library, rejected
 from plugins.sandbox.media import PATH, MediaHost, image_type
 from qq.connection.login_attempts import LoginAttempts
+from qq.depends import services
 from simulator.player import Player, Replayed
 from simulator.recording import Answered, BadRecording, Recording
 from simulator.stage import Rejected
@@ -25,11 +29,10 @@ from simulator.transcript import StageChat
 
 log = logging.getLogger(__name__)
 
-_STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parent / "static"
 _MAX_IMAGE_BYTES = 20 << 20
 _MAX_RECORDING_BYTES = 384 << 20
 _MAX_LOGIN_BYTES = 4096
-_STATUS = {"file_too_large": 413, "not_connected": 503}
 
 
 class Site:
@@ -45,7 +48,7 @@ class Site:
         self._attempts = LoginAttempts()
         routes = [
             Route("/", self._index),
-            Mount("/sandbox/static", StaticFiles(directory=_STATIC)),
+            Mount("/sandbox/static", StaticFiles(directory=STATIC)),
             Route(f"{PATH}{{key}}", media.serve),
             WebSocketRoute("/sandbox/ws", self._channel),
             Route("/sandbox/files", self._upload_file, methods=["POST"]),
@@ -53,10 +56,11 @@ class Site:
             Route("/sandbox/recording", self._recording),
             Route("/sandbox/replay", self._start_replay, methods=["POST"]),
             Route(LOGIN_PATH, self._log_in, methods=["POST"]),
+            *Library("/sandbox/library", self._collection, partial(uploader_name, hub.stage.client.world)).routes,
         ]
         self.guard = PageGuard(token)
         self.application = Starlette(
-            routes=routes, middleware=[Middleware(PageHeaders)], exception_handlers={Rejected: _rejected}
+            routes=routes, middleware=[Middleware(PageHeaders)], exception_handlers={Rejected: rejected}
         )
 
     async def close(self) -> None:
@@ -67,8 +71,8 @@ class Site:
 
     async def _index(self, request: Request) -> Response:
         if not self.guard.knows(request.headers):
-            return FileResponse(_STATIC / "login.html", 401)
-        return FileResponse(_STATIC / "index.html")
+            return FileResponse(STATIC / "login.html", 401)
+        return FileResponse(STATIC / "index.html")
 
     async def _log_in(self, request: Request) -> Response:
         fields = parse_qs((await _body(request, _MAX_LOGIN_BYTES)).decode("utf-8", "replace"))
@@ -84,6 +88,13 @@ class Site:
         response = RedirectResponse("/", 303)
         response.set_cookie(PageGuard.COOKIE, cookie, httponly=True, samesite="lax")
         return response
+
+    async def _collection(self, request: Request) -> str:
+        """Return the knowledge base of a chat of the page. Real groups must not be reachable from here."""
+        chat = known_chat(self._hub.stage, request.query_params.get("chat", ""))
+        if services().access.shares_knowledge:
+            raise Rejected("shared_documents", "")
+        return collection_of(chat).name
 
     async def _channel(self, socket: WebSocket) -> None:
         await Channel(socket, self._hub).run()
@@ -161,12 +172,6 @@ class Site:
             self._hub.publish({"type": "error", "code": "replay_broken", "detail": type(error).__name__})
         finally:
             self._hub.publish({"type": "replay", "step": total, "of": total, "running": False})
-
-
-def _rejected(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, Rejected):
-        raise error
-    return JSONResponse({"code": error.code, "detail": error.detail}, _STATUS.get(error.code, 400))
 
 
 async def _body(request: Request, limit: int) -> bytes:

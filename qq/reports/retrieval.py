@@ -14,6 +14,7 @@ VERDICTS: Mapping[Verdict, str] = {
     Verdict.BELOW_SIMILARITY: "相似度不够",
     Verdict.BELOW_SCORE: "得分不够",
     Verdict.OTHER_IDENTIFIER: "没有问到的编号",
+    Verdict.OTHER_SUBJECT: "说的是别的年份、编号或对象",
     Verdict.TOO_FEW_QUALIFIED: "过关的段数不够",
     Verdict.NEAR_DUPLICATE: "和前面重复",
     Verdict.OVER_LIMIT: "超过条数上限",

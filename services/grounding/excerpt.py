@@ -1,233 +1,244 @@
-"""The best sentences of the best passages, quoted word for word: the answer without a language model.
+"""The parts of the best passages that answer the question, quoted word for word: the answer without a language model.
 
-A small trained network chooses the sentence; the sentences before and after it are shown with it where they fit. The
-choice is measured by `benchmarks.quality.extraction`.
+A model gives each part the probability that it answers. Quoted are as many parts as are needed to contain the answer
+with enough certainty: one sentence where the model is sure, the whole passage where it is not. What belongs to a quoted
+part is shown with it: the items of a list that it announces, the sentences around it, the names of a row's columns.
 """
 
-import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from services.grounding.sentence_model import (
-    CELLS,
-    FEATURES,
-    Floats,
-    describe_sentences,
-    load_sentence_model,
-    table_heads,
-)
-from services.knowledge.loaders.line_headings import line_heading
-from services.retrieval.identifiers import contains_any, identifiers
-from services.retrieval.models import Reference
-from services.text.sentences import ENDS, rough_sentences
+import numpy as np
+from numpy.typing import NDArray
 
-PASSAGES = 3
-_COVERAGE = FEATURES.index("coverage")
-_MAX_QUOTE_CHARS = 300
-# The minimum logarithm of the ratio between the probability of another passage's best sentence and that of the first
-# one. With this value one question in eight of CMRC gets a second quotation.
-_SECOND_BEST = math.log(0.5)
-_CODE = re.compile(r"(?:^|(?<=\n))(```|~~~).*?(?:\n\1[^\n]*(?:\n|$)|$)", re.DOTALL)
-_MARKDOWN_HEADING = re.compile(r"#{1,6}\s")
-_HEADING_CHARS = 30
-_SAYS = re.compile(rf"[{ENDS}，,：:]")
-_ANNOUNCES = ("：", ":", "？", "?")
+from services.grounding.answering import answering
+from services.grounding.passage import Part, Role, parts_of
+from services.grounding.quotation import shown
+from services.retrieval.identifiers import contains_any, identifiers
+from services.retrieval.models import Candidate, Reference
+
+PASSAGES = 4
+Floats = NDArray[np.float64]
+_Add = Callable[[int], bool]
+
+# Chosen on the development groups: more certainty costs more characters than it finds answers.
+_ENOUGH = 0.95
+# A part with less than this share of the best part's probability is not worth a line.
+_WORTH = 0.01
+_MOST_PARTS = 12
+# The characters of the first quotation, the second and the third: together two screens of a phone.
+_MAX_CHARS = (400, 260, 160)
+# A shorter quotation is hard to understand, and a longer one needs no more sentences around it.
+_LEAST_CHARS, _ROUND_CHARS = 100, 240
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Consecutive sentences of one reference, verbatim."""
+    """Parts of one reference, as they are shown."""
 
     reference: Reference
     text: str
 
 
-def quotes(question: str, references: Sequence[Reference], weights: Mapping[str, float]) -> list[Quote]:
-    """Return the one or two quotations that answer the question best, or none if there are no references.
+@dataclass(frozen=True, slots=True)
+class _Place:
+    passage: int
+    part: int
 
-    `weights` gives the inverse document frequency of the question's terms. If the question names identifiers, what is
-    quoted contains one of them or is below a heading that does, as far as there is such a sentence.
+
+def quotes(
+    question: str,
+    references: Sequence[Reference],
+    weights: Mapping[str, float],
+    candidates: Iterable[Candidate] = (),
+) -> list[Quote]:
+    """Return up to three quotations that answer the question best, or none if there are no references.
+
+    `weights` gives the inverse document frequency of the question's terms. `candidates` carry what the reader found in
+    the chunks of the references; without it the words decide. If the question names identifiers, what is quoted
+    contains one of them or is below a heading that does, as far as there is such a part.
     """
-    passages = [sentences(reference.text) for reference in references[:PASSAGES]]
-    places = [(number, position) for number, passage in enumerate(passages) for position in range(len(passage))]
+    chosen_references = references[:PASSAGES]
+    passages = [parts_of(reference.text) for reference in chosen_references]
+    places = [_Place(number, part) for number, passage in enumerate(passages) for part in range(len(passage))]
     if not places:
         return []
-    headings = [reference.heading for reference in references[:PASSAGES]]
-    features = describe_sentences(question, passages, headings, weights)
-    model = load_sentence_model()
+    probability = answering(question, chosen_references, passages, weights, candidates)
     wanted = identifiers(question)
-    answering = _answering(passages, features)
-    if wanted:
-        answering = _about(wanted, passages, headings, answering)
-    best = max(answering, key=model.scores(features).__getitem__)
-    # If two documents say the same, both are shown, whichever of them is ranked first.
-    features[:, [FEATURES.index("second_passage"), FEATURES.index("later_passage")]] = 0.0
-    scores = model.scores(features)
-    others = [index for index in answering if places[index][0] != places[best][0]]
-    second = max(others, key=scores.__getitem__, default=best)
-    chosen = [best]
-    if second != best and scores[second] >= scores[best] + _SECOND_BEST:
-        chosen.append(second)
-    return [Quote(references[places[index][0]], _shown(passages, places[index], wanted)) for index in chosen]
+    allowed = _about(wanted, passages, chosen_references) if wanted else list(range(len(places)))
+    chosen = _chosen(probability, places, allowed)
+    order = list(dict.fromkeys(places[index].passage for index in chosen))[: len(_MAX_CHARS)]
+    found: list[Quote] = []
+    for number, limit in zip(order, _MAX_CHARS, strict=False):
+        core = [places[index].part for index in chosen if places[index].passage == number]
+        shares = [float(probability[index]) for index, place in enumerate(places) if place.passage == number]
+        text = shown(passages[number], _completed(passages[number], core, shares, limit, wanted))
+        if text:
+            found.append(Quote(chosen_references[number], text))
+    return found
 
 
-def _about(
-    wanted: frozenset[str], passages: Sequence[Sequence[str]], headings: Sequence[str], answering: Sequence[int]
-) -> list[int]:
-    """Return those of `answering` that are about what the question names: better not the bare heading, or else all."""
-    named: list[int] = []
-    bare: list[int] = []
-    index = 0
-    for passage, heading in zip(passages, headings, strict=True):
-        is_below = contains_any(heading, wanted)
-        for sentence in passage:
-            contains = contains_any(sentence, wanted)
-            is_heading = _is_heading(sentence)
-            if is_heading:
-                is_below = contains
-            if contains or (is_below and not identifiers(sentence)):
-                (bare if is_heading else named).append(index)
-            index += 1
-    allowed = set(answering)
-    return (
-        [index for index in named if index in allowed] or [index for index in bare if index in allowed] or [*answering]
-    )
-
-
-def _is_heading(sentence: str) -> bool:
-    """Return whether a line is a heading, or a short line that names something and says nothing about it."""
-    line = sentence.strip()
-    if _MARKDOWN_HEADING.match(line):
-        return "\n" not in line
-    heading = line_heading(line)
-    if heading is not None:
-        return not heading.is_text or heading.is_complete
-    is_short = len(line) <= _HEADING_CHARS and CELLS not in line and sentence.endswith("\n")
-    return is_short and not _SAYS.search(line) and bool(identifiers(line))
-
-
-def _answering(passages: Sequence[Sequence[str]], features: Floats) -> list[int]:
-    """Return the sentences that may be chosen; of a table, the rows that contain most of the question's words.
-
-    The header of a table says what is asked. Its rows differ only in what they are about, and a model that was trained
-    on prose knows nothing of that.
-    """
+def _chosen(probability: Floats, places: Sequence[_Place], allowed: Sequence[int]) -> list[int]:
+    """Return the parts that together contain the answer with enough certainty, the most probable one first."""
+    ranked = sorted(allowed, key=lambda index: -probability[index])
+    total = float(sum(probability[index] for index in ranked)) or 1.0
     chosen: list[int] = []
-    start = 0
-    for passage in passages:
-        most: dict[int, float] = {}
-        heads = table_heads(passage)
-        rows = {place: head for place, head in enumerate(heads) if head is not None and place != head}
-        for place, head in rows.items():
-            most[head] = max(most.get(head, 0.0), features[start + place, _COVERAGE])
-        for place, head in enumerate(heads):
-            is_best_row = place in rows and features[start + place, _COVERAGE] == most[rows[place]]
-            if is_best_row or head is None or head not in most:
-                chosen.append(start + place)
-        start += len(passage)
+    covered = 0.0
+    for index in ranked[:_MOST_PARTS]:
+        if chosen and (covered >= _ENOUGH or probability[index] < _WORTH * probability[ranked[0]]):
+            break
+        chosen.append(index)
+        covered += float(probability[index]) / total
     return chosen
 
 
-def sentences(text: str) -> list[str]:
-    """Split the text after each sentence end and line; pieces under six characters join the next one.
+def _completed(
+    passage: Sequence[Part], core: Sequence[int], shares: Sequence[float], limit: int, wanted: frozenset[str]
+) -> set[int]:
+    """Return the positions of the parts to show, within `limit` characters: `core` and what belongs to it.
 
-    A block of code stays whole, together with the line that announces it.
+    `shares` are the probabilities of all parts. Rows of a table are shown wherever they stand; of prose one piece is
+    shown, because a text with gaps is hard to read.
     """
-    parts: list[str] = []
-    pending = ""
-    for piece in _pieces(text):
-        # A table row is one sentence even if it is short: joined to another row, its cells would be in other columns.
-        is_row = CELLS in piece
-        if is_row and pending.strip():
-            parts.append(pending)
-            pending = ""
-        pending += piece
-        if is_row or len(pending.strip()) >= 6:
-            parts.append(pending)
-            pending = ""
-    if pending.strip():
-        parts.append(pending)
-    return parts
+    found: set[int] = set()
+    size = 0
+
+    def add(place: int) -> bool:
+        nonlocal size
+        part = passage[place]
+        if place in found:
+            return True
+        if found and size + len(part.text) > limit:
+            return False
+        if wanted and found and _is_about_another(part.text, wanted):
+            return False
+        found.add(place)
+        size += len(part.text)
+        return True
+
+    if passage[core[0]].role in (Role.ROW, Role.TABLE_HEAD):
+        for place in core:
+            if passage[place].role in (Role.ROW, Role.TABLE_HEAD) and add(place):
+                _add_rows(passage, place, add)
+        found.update(head for place in list(found) if (head := passage[place].head) is not None)
+        return found
+    for place in _piece(passage, core[0], shares, limit, wanted):
+        add(place)
+    _add_following(passage, max(found), add)
+    _add_lead(passage, min(found), add)
+    _add_around(passage, found, add, lambda: size)
+    return found
 
 
-def _pieces(text: str) -> Iterator[str]:
-    place = 0
-    for code in _CODE.finditer(text):
-        before = list(_prose(text[place : code.start()]))
-        announced = bool(before) and before[-1].rstrip().endswith(_ANNOUNCES)
-        yield from before[:-1] if announced else before
-        yield (before[-1] if announced else "") + code[0]
-        place = code.end()
-    yield from _prose(text[place:])
-
-
-def _prose(text: str) -> Iterator[str]:
-    """Yield the sentences of each line; a table row stays whole, whatever its cells contain."""
-    for line in text.splitlines(keepends=True):
-        if CELLS in line:
-            yield line
-        else:
-            yield from rough_sentences(line)
-
-
-def neighbourhood(passage: Sequence[str], position: int, wanted: frozenset[str] = frozenset()) -> range:
-    """Return the sentence at `position` with the ones after and before it, as far as they fit in a quotation.
-
-    The range never crosses the beginning of another item or paragraph, and extends back to an earlier line only if that
-    line asks or announces something. If identifiers are `wanted`, no sentence that names only others is included.
-    """
-    first = last = position
-    size = len(passage[position])
-    for neighbour in (position + 1, position - 1):
-        if 0 <= neighbour < len(passage) and size + len(passage[neighbour]) <= _MAX_QUOTE_CHARS:
-            before, after = sorted((neighbour, position))
-            continues = _continues(passage[before], passage[after], forwards=neighbour > position)
-            if continues and not (wanted and _is_about_another(passage[neighbour], wanted)):
-                size += len(passage[neighbour])
-                first, last = min(first, neighbour), max(last, neighbour)
+def _piece(
+    passage: Sequence[Part], best: int, shares: Sequence[float], limit: int, wanted: frozenset[str]
+) -> Sequence[int]:
+    """Return the run of parts around `best` that holds most of the probability within `limit`, without idle ends."""
+    asked = _asked_above(passage, best)
+    first = last = best
+    size = len(passage[best].text)
+    while True:
+        ends = [place for place in (first - 1, last + 1) if 0 <= place < len(passage)]
+        ends = [
+            place
+            for place in ends
+            if size + len(passage[place].text) <= limit
+            and passage[place].role is not Role.TABLE_HEAD
+            and _asked_above(passage, place) == asked
+            and not (wanted and _is_about_another(passage[place].text, wanted))
+        ]
+        if not ends:
+            break
+        # What lies behind a part counts for it, but less the farther it is.
+        chosen = max(ends, key=lambda place: _ahead(shares, place, place - best))
+        first, last = min(first, chosen), max(last, chosen)
+        size += len(passage[chosen].text)
+    held = sum(shares[first : last + 1])
+    while first < best and held - shares[first] >= _ENOUGH * held:
+        held -= shares[first]
+        first += 1
+    while last > best and held - shares[last] >= _ENOUGH * held:
+        held -= shares[last]
+        last -= 1
     return range(first, last + 1)
 
 
-def _is_about_another(sentence: str, wanted: frozenset[str]) -> bool:
-    return bool(identifiers(sentence)) and not contains_any(sentence, wanted)
+def _ahead(shares: Sequence[float], place: int, distance: int) -> float:
+    """Return the probability of a part and, halved with each step, of those behind it as seen from the best part."""
+    step = 1 if distance > 0 else -1
+    ahead = shares[place::step] if step > 0 else shares[place::-1]
+    return sum(share / 2**number for number, share in enumerate(ahead[:_MOST_PARTS]))
 
 
-def _continues(before: str, after: str, *, forwards: bool) -> bool:
-    gap = before[len(before.rstrip()) :] + after[: len(after) - len(after.lstrip())]
-    announced = before.rstrip().endswith(_ANNOUNCES)
-    # A line with a heading starts an item of its own.
-    if line_heading(after) or (gap.count("\n") > 1 and not announced):
-        return False
-    return forwards or announced or "\n" not in gap
+def _add_rows(passage: Sequence[Part], place: int, add: _Add) -> None:
+    """Add the rows below one that have no name of their own, because they belong to the same thing."""
+    for below in range(place + 1, len(passage)):
+        if passage[below].role is not Role.ROW or not passage[below].text.startswith("| ") or not add(below):
+            return
 
 
-def _shown(passages: Sequence[Sequence[str]], place: tuple[int, int], wanted: frozenset[str]) -> str:
-    """Return the sentence with its neighbours; a table row comes with its header instead."""
-    passage, position = passages[place[0]], place[1]
-    head = table_heads(passage)[position]
-    if head is not None:
-        return _shown_row(passage[head] if head != position else "", passage[position])
-    whole = "".join(passage).strip()
-    if len(whole) <= _MAX_QUOTE_CHARS and [_asks(sentence) for sentence in passage] == [
-        True,
-        *[False] * (len(passage) - 1),
-    ]:
-        return whole
-    text = "".join(passage[index] for index in neighbourhood(passage, position, wanted)).strip()
-    return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + "…"
+def _asked_above(passage: Sequence[Part], place: int) -> int | None:
+    """Return the question with which the item of a FAQ begins that a part belongs to, or None outside of any."""
+    return next((p for p in range(place, -1, -1) if passage[p].role is Role.HEADING and passage[p].announces), None)
 
 
-def _shown_row(head: str, row: str) -> str:
-    """Return a row below its header; if both are too long, each cell after the name of its column."""
-    text = (head + row).strip()
-    if len(text) > _MAX_QUOTE_CHARS and head:
-        named = zip(head.strip("\n").split(CELLS), row.strip("\n").split(CELLS), strict=False)
-        text = "；".join(f"{name.strip()}：{cell.strip()}" for name, cell in named if cell.strip())
-    return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS] + "…"
+def _add_following(passage: Sequence[Part], place: int, add: _Add) -> None:
+    """Add what a part announces: the items of its list, the text under a heading, the answer of a question."""
+    part = passage[place]
+    if not part.announces and part.role is not Role.HEADING:
+        return
+    for following in range(place + 1, len(passage)):
+        after = passage[following]
+        if after.role is Role.HEADING and following > place + 1:
+            return
+        if after.starts_paragraph and following > place + 1 and after.role not in (Role.ITEM, Role.ROW, Role.CODE):
+            return
+        if not add(following):
+            return
 
 
-def _asks(sentence: str) -> bool:
-    """Return whether this sentence begins a question with its answer, which is shown as a unit."""
-    heading = line_heading(sentence)
-    return heading is not None and heading.is_complete
+def _add_lead(passage: Sequence[Part], place: int, add: _Add) -> None:
+    """Add the line that announces the list of an item, or the question that a sentence answers."""
+    for before in range(place - 1, max(-1, place - 1 - _MOST_PARTS), -1):
+        if passage[before].announces and passage[before].role is not Role.ROW:
+            add(before)
+            return
+        if passage[place].role is not Role.ITEM or passage[before].role not in (Role.ITEM, Role.SENTENCE):
+            return
+
+
+def _add_around(passage: Sequence[Part], found: set[int], add: _Add, size: Callable[[], int]) -> None:
+    """Add sentences after and before a piece, until there is enough to understand it."""
+    after = max(found) + 1
+    while after < len(passage) and passage[after].role in (Role.SENTENCE, Role.ITEM, Role.CODE):
+        most = _LEAST_CHARS if passage[after].starts_paragraph else _ROUND_CHARS
+        if size() >= most or not add(after):
+            break
+        after += 1
+    before = min(found) - 1
+    while before >= 0 and passage[before].role in (Role.SENTENCE, Role.ITEM) and size() < _LEAST_CHARS:
+        later = passage[before + 1]
+        if later.starts_paragraph or later.role is Role.HEADING or not add(before):
+            break
+        before -= 1
+
+
+def _about(wanted: frozenset[str], passages: Sequence[Sequence[Part]], references: Sequence[Reference]) -> list[int]:
+    """Return the parts about what the question names: better not the bare heading, or else all."""
+    named: list[int] = []
+    bare: list[int] = []
+    index = 0
+    for passage, reference in zip(passages, references, strict=True):
+        is_below = contains_any(reference.heading, wanted)
+        for part in passage:
+            contains = contains_any(part.text, wanted)
+            if part.role is Role.HEADING:
+                is_below = contains
+            if contains or (is_below and not identifiers(part.text)):
+                (bare if part.role is Role.HEADING else named).append(index)
+            index += 1
+    return named or bare or list(range(index))
+
+
+def _is_about_another(text: str, wanted: frozenset[str]) -> bool:
+    return bool(identifiers(text)) and not contains_any(text, wanted)

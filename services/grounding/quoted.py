@@ -2,7 +2,7 @@
 
 import re
 
-from services.grounding.excerpt import quotes
+from services.grounding.excerpt import Quote, quotes
 from services.grounding.models import Answer, AnswerKind, source_of
 from services.retrieval.models import Question, Retrieval
 
@@ -12,13 +12,21 @@ _FOREIGN_MARK = re.compile(r"〔(\s*\d{1,3}\s*)〕")
 
 def excerpt_answer(question: Question, retrieval: Retrieval) -> Answer:
     """Return the answer by quotation, or the reply that nothing was found."""
-    chosen = quotes(question.shown, retrieval.references, retrieval.term_weights)
+    chosen = quotes(question.shown, retrieval.references, retrieval.term_weights, retrieval.candidates)
     if not chosen:
         return nothing_found(retrieval)
     numbered = list(enumerate(chosen, start=1))
-    text = "\n\n".join(f"「{_without_marks(quote.text)}」〔{number}〕" for number, quote in numbered)
+    text = "\n\n".join(f"{_shown(quote)}〔{number}〕" for number, quote in numbered)
     sources = tuple(source_of(quote.reference, number) for number, quote in numbered)
     return Answer(AnswerKind.EXCERPT, f"原文摘录：\n{text}", sources, notice=retrieval.warning)
+
+
+def _shown(quote: Quote) -> str:
+    """Return a quotation, or a hint at a table whose rows are uncertain: a value might stand in a wrong row."""
+    if quote.reference.uncertain_table:
+        page = f"第{quote.reference.page}页" if quote.reference.page else "文件里"
+        return f"{page}有一张表格没能可靠读出，答案可能在里面，请打开原文件看。"
+    return f"「{_without_marks(quote.text)}」"
 
 
 def nothing_found(retrieval: Retrieval) -> Answer:

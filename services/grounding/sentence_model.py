@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from services.grounding.passage import table_heads
 from services.index.tokens import index_terms_of_normal, normalise
 from services.retrieval.wording import content_runs
 from services.text.numerals import COUNTING_SIGNS
@@ -45,8 +46,6 @@ FEATURES = (
 # A pasted log is no longer a question; the features of its first characters are sufficient.
 _MAX_QUESTION_CHARS = 200
 _SIDE = 6
-# Between the cells of a row, as every loader writes tables.
-CELLS = " | "
 _CONTENT = re.compile(r"[\u3400-\u9fffa-z0-9]")
 _PAIR = re.compile(r"(?=([\u3400-\u9fffa-z0-9]{2}))")
 _ASKED = re.compile(
@@ -147,18 +146,6 @@ def describe_sentences(
         features[:, 6] = features[:, 0] - features[:, 0].max()
         features[:, 7] = features[:, 1] - features[:, 1].max()
     return features
-
-
-def table_heads(passage: Sequence[str]) -> list[int | None]:
-    """Return for each sentence the position of the head of its table, or None outside tables.
-
-    The head of a table has its own position.
-    """
-    heads: list[int | None] = []
-    for place, sentence in enumerate(passage):
-        before = heads[-1] if heads else None
-        heads.append(None if CELLS not in sentence else place if before is None else before)
-    return heads
 
 
 def _with_head(passage: Sequence[str]) -> Sequence[str]:

@@ -37,8 +37,8 @@ _UNSAVED = 32
 _MAX_ALIASES = 2_000
 # Incremented when terms or aliases are derived differently; a file of another version is filled again from its own
 # texts.
-_TERMS_VERSION = 1
-_ALIASES_VERSION = 1
+_TERMS_VERSION = 2
+_ALIASES_VERSION = 2
 _VERSIONS = 1_000
 
 _SCHEMA = f"""

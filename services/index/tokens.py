@@ -1,17 +1,18 @@
 """Terms of a text for search by words, the same for stored texts and for questions.
 
 Chinese is split into overlapping pairs of characters (and single ones, for queries of one character), which needs no
-dictionary and finds any phrase. Latin words and codes stay whole; compounds are also split into parts. Case, width, and
-traditional or simplified characters make no difference.
+dictionary and finds any phrase. Codes stay whole, and compounds are also split into parts; of English words the stem
+counts. Case, width, variant spellings, and traditional or simplified characters make no difference.
 """
 
 import functools
 import re
 from collections.abc import Iterable, Iterator
 
-import opencc
-
+from services.index.stemming import stem
 from services.text.cleaning import compatible, without_surrogates
+from services.text.scripts import simplified_characters
+from services.text.spelling import CHARACTERS, folded
 
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SYLLABIC = r"\u3040-\u30ff\uac00-\ud7af"
@@ -34,8 +35,8 @@ _MAX_QUERY_TERMS = 512
 
 
 def normalise(text: str) -> str:
-    """Return the normal form of a text: NFKC, lower case, simplified characters."""
-    return compatible(without_surrogates(text)).lower().translate(_simplified())
+    """Return the normal form of a text: NFKC, lower case, simplified characters, one spelling for each word."""
+    return folded(compatible(without_surrogates(text)).lower().translate(_simplified()))
 
 
 def index_terms(text: str) -> list[str]:
@@ -78,12 +79,13 @@ def exact_terms(text: str) -> frozenset[str]:
 
 def matched_terms(normal: str, terms: Iterable[str]) -> frozenset[str]:
     """Return those of `terms` that are index terms of a normalised text."""
-    # Every index term is a substring of the text. For pairs of characters the converse is also true, so the text need
-    # not be split.
-    found = {term for term in terms if term in normal}
-    if all(_PHRASE.fullmatch(term) for term in found):
-        return frozenset(found)
-    return frozenset(found.intersection(_terms(normal, single=True)))
+    # A pair of characters is a term of every text that contains it, so the text need not be split for it.
+    pairs: set[str] = set()
+    words: set[str] = set()
+    for term in terms:
+        (pairs if _PHRASE.fullmatch(term) else words).add(term)
+    found = {term for term in pairs if term in normal}
+    return frozenset(found | words.intersection(_terms(normal, single=True)) if words else found)
 
 
 def _is_exact(term: str) -> bool:
@@ -98,16 +100,17 @@ def _terms(normal: str, *, single: bool) -> Iterator[str]:
                 yield from run
             yield from (run[start : start + 2] for start in range(len(run) - 1))
         elif match.lastgroup == "word":
-            yield run[:_MAX_WORD]
+            yield stem(run[:_MAX_WORD])
             if _COMPOUND.search(run):
-                yield from (part[:_MAX_WORD] for part in _PART.findall(run))
+                yield from (stem(part[:_MAX_WORD]) for part in _PART.findall(run))
         else:
             yield run[:_MAX_WORD]
 
 
 @functools.cache
 def _simplified() -> dict[int, str]:
-    """Return a table of single characters, because converting phrases would make a term depend on its neighbours."""
-    characters = [chr(code) for start, end in ((0x3400, 0x4DC0), (0x4E00, 0xA000)) for code in range(start, end)]
-    converted = opencc.OpenCC("t2s").convert("\n".join(characters)).split("\n")
-    return {ord(old): new for old, new in zip(characters, converted, strict=True) if old != new}
+    """Return a table of single characters to simplified ones in their usual form."""
+    table = dict(simplified_characters())
+    for code, character in table.items():
+        table[code] = CHARACTERS.get(character, character)
+    return table | {ord(variant): usual for variant, usual in CHARACTERS.items()}

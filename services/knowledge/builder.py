@@ -20,6 +20,8 @@ from services.records.tables import DocumentRecord
 
 # The embedded model needs 0.6 s for a batch on two cores, so builds of several chats alternate within a second.
 _BATCH = 16
+# Between the headings of a path. No heading contains it.
+_BELOW = " › "
 # Chunks that are converted or fetched from the index at a time: about 2 ms of the event loop.
 _PAGE = 128
 _LOST_WORDS = "资料的字词索引丢了一部分，正在用原文件重建。"
@@ -29,7 +31,7 @@ _LOCAL_BATCHES = Places(total=1, of_chat=1, large=1, large_of_chat=1, small=0)
 _SERVICE_BATCHES = Places(total=4, of_chat=3, large=3, large_of_chat=2, small=64)
 # Increase this when the loaders or the splitter produce different chunks for the same file. A build that an older
 # release left unfinished then starts again instead of being mixed with a newer one.
-_PARSER_REVISION = 4
+_PARSER_REVISION = 5
 
 
 class IndexBuilder:
@@ -84,7 +86,7 @@ class IndexBuilder:
         stored = await self._index.chunk_ids(document.collection, "", build_id)
         for start in range(0, len(parsed.chunks), _PAGE):
             # A file can have tens of thousands of chunks: converting them all at once would block the event loop.
-            page = [_indexed(document, build_id, chunk) for chunk in parsed.chunks[start : start + _PAGE]]
+            page = [indexed_chunk(document, build_id, chunk) for chunk in parsed.chunks[start : start + _PAGE]]
             await self._index.add_words(document.collection, [chunk for chunk in page if chunk.chunk_id not in stored])
         return parsed
 
@@ -161,12 +163,19 @@ def embedded_text(chunk: IndexedChunk) -> str:
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
+def chunk_heading(stored: str) -> tuple[str, ...]:
+    """Return the path of headings that is stored with a chunk."""
+    return tuple(stored.split(_BELOW)) if stored else ()
+
+
 def _chunk_id(build_id: str, chunk: Chunk) -> str:
     return f"{build_id}-{chunk.ordinal:06d}"
 
 
-def _indexed(document: DocumentRecord, build_id: str, chunk: Chunk) -> IndexedChunk:
+def indexed_chunk(document: DocumentRecord, build_id: str, chunk: Chunk) -> IndexedChunk:
+    """Return a chunk of a document as the index stores it."""
     title = Path(document.name).stem
+    flags = {"uncertain_table": True} if chunk.uncertain_table else {}
     return IndexedChunk(
         chunk_id=_chunk_id(build_id, chunk),
         build_id=build_id,
@@ -180,7 +189,8 @@ def _indexed(document: DocumentRecord, build_id: str, chunk: Chunk) -> IndexedCh
             "file": document.name,
             "version": document.version,
             "page": chunk.page or 0,
-            "heading": " › ".join(chunk.heading),
+            "heading": _BELOW.join(chunk.heading),
             "ordinal": chunk.ordinal,
+            **flags,
         },
     )

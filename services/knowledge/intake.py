@@ -137,6 +137,16 @@ class Intake:
             if isinstance(outcome, Exception):
                 log.error("%r could not be continued", reception.arrival.name, exc_info=outcome)
 
+    async def continue_upload(self, upload: UploadRecord, messenger: Messenger) -> None:
+        """Fetch and ingest a file that is on the list, and report the outcome.
+
+        Do nothing while another task works on it. Return without an outcome when its account is away.
+        """
+        if upload.id in self._in_hand:
+            return
+        self._in_hand.add(upload.id)
+        await self._take(_Reception(_arrival(upload), upload), messenger)
+
     async def _waiting(self, account: str, messenger: Messenger) -> list[UploadRecord]:
         for wait_s in (*self._retry_after_s, None):
             try:

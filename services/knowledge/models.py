@@ -12,8 +12,9 @@ class Section:
 
     `page` counts from 1 and is a PDF page, a slide or a sheet; None if the format has none. `heading` is the path of
     headings from the top. `table` marks text that consists of table rows, one per line; `header` is then the first row,
-    repeated in every chunk of the table. `complete` marks text that stands on its own, however short, such as a
-    question with its answer.
+    below the title of the table if it has one, and is repeated in every chunk of the table. `complete` marks text that
+    stands on its own, however short, such as a question with its answer. `uncertain_table` marks the lines of a table
+    whose rows and columns could not be told: it can be found, but is not to be quoted.
     """
 
     text: str
@@ -22,34 +23,42 @@ class Section:
     table: bool = False
     header: str = ""
     complete: bool = False
+    uncertain_table: bool = False
 
 
 @dataclass(slots=True)
 class Omissions:
     """What a loader leaves out of a file while it yields the sections.
 
-    `hidden_text` is set when the file contains text that a person who opens it does not see.
+    `hidden_text` is set when the file contains text that a person who opens it does not see. `pictures` counts the
+    pictures that may contain text, which is not read.
     """
 
     hidden_text: bool = False
+    pictures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage cut from one document. `ordinal` counts from 0 through the whole document."""
+    """A passage cut from one document. `ordinal` counts from 0 through the whole document.
+
+    `uncertain_table` is set as in `Section`.
+    """
 
     ordinal: int
     text: str
     page: int | None = None
     heading: tuple[str, ...] = ()
+    uncertain_table: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """The chunks of one file, and whether text was left out that a person does not see."""
+    """The chunks of one file, and what was left out of it; see `Omissions`."""
 
     chunks: list[Chunk]
     hidden_text: bool = False
+    pictures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,8 @@ class IngestResult:
 
     `name`, `number` and `version` are those of the document that now holds the content. `reason` is a Chinese sentence
     for REJECTED and DEFERRED; a DEFERRED document continues by itself, see `KnowledgeService.outcome`. `seconds` counts
-    from the file's arrival. `hidden_text` is set when text was left out that a person does not see.
+    from the file's arrival. `hidden_text` is set when text was left out that a person does not see, and `pictures`
+    counts the pictures whose text was not read.
 
     An INDEXED or UPDATED document with `vectors_left` is found by its words, while so many of its chunks wait for their
     vectors. `seconds_left` estimates how long that takes, None if it is unknown; `reason` is then set if a failed
@@ -103,6 +113,7 @@ class IngestResult:
     seconds: float = 0.0
     reason: str = ""
     hidden_text: bool = False
+    pictures: int = 0
     vectors_left: int = 0
     seconds_left: float | None = None
 
@@ -119,7 +130,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A document as shown in lists.
+    """A document as shown in lists. `size` is in bytes; `group_id` is None for a private file.
 
     `ready` is False until its words are stored for the first time, `embedded` until all vectors are stored too.
     """
@@ -129,10 +140,29 @@ class DocumentEntry:
     version: int
     chunks: int
     size: int
+    group_id: int | None
     uploader_id: int
     uploaded_at: datetime
     ready: bool
     embedded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsEntry:
+    """A place at which a page or heading of a document begins, and the ordinal of its first chunk."""
+
+    ordinal: int
+    page: int | None
+    heading: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableOfContents:
+    """A document with the places in it, in order. `is_cut` means that there are more places."""
+
+    document: DocumentEntry
+    entries: tuple[ContentsEntry, ...]
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The parse subprocess: read a request from stdin, limit itself, load one file and write JSON lines.
 
-Every line is a list whose first item is its kind: `section` [page, heading, table], followed by the section's `text`
-pieces and `header` pieces; or `chunk` [ordinal, text, page, heading]. The last line is `end` [number of sections or
-chunks, whether hidden text was left out] or `rejected` [user message, detail]. If it is missing, the process died.
+Every line is a list whose first item is its kind: `section` [page, heading, table, uncertain table], followed by the
+section's `text` pieces and `header` pieces; or `chunk` [ordinal, text, page, heading, uncertain table]. The last line
+is `end` [number of sections or chunks, whether hidden text was left out, number of pictures] or `rejected` [user
+message, detail]. If it is missing, the process died.
 """
 
 import json
@@ -100,7 +101,8 @@ def _serve(request: Request, results: TextIO) -> list[object]:
     try:
         write = _write_chunks if request.chunk_chars else _write_sections
         omissions = Omissions()
-        return ["end", write(_sections(request, omissions), request, results), omissions.hidden_text]
+        count = write(_sections(request, omissions), request, results)
+        return ["end", count, omissions.hidden_text, omissions.pictures]  # noqa: TRY300  # the handlers read better below
     except DocumentRejected as rejection:
         return ["rejected", rejection.user_message, rejection.detail[:_DETAIL_CHARS]]
     except MemoryError:
@@ -141,14 +143,16 @@ def _sections(request: Request, omissions: Omissions) -> Iterator[Section]:
 def _write_chunks(sections: Iterable[Section], request: Request, results: TextIO) -> int:
     chunks = split(sections, request.chunk_chars, request.overlap_chars)
     for chunk in chunks:
-        print(_line(["chunk", chunk.ordinal, chunk.text, chunk.page, chunk.heading]), file=results)
+        values = [chunk.ordinal, chunk.text, chunk.page, chunk.heading, chunk.uncertain_table]
+        print(_line(["chunk", *values]), file=results)
     return len(chunks)
 
 
 def _write_sections(sections: Iterable[Section], _request: Request, results: TextIO) -> int:
     count = 0
     for section in sections:
-        print(_line(["section", section.page, section.heading, section.table]), file=results)
+        values = [section.page, section.heading, section.table, section.uncertain_table]
+        print(_line(["section", *values]), file=results)
         for name, text in (("text", section.text), ("header", section.header)):
             for start in range(0, len(text), _PIECE_CHARS):
                 print(_line([name, text[start : start + _PIECE_CHARS]]), file=results)

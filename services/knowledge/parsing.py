@@ -54,8 +54,9 @@ async def parse(path: Path, file_type: str, limits: ParseLimits) -> list[Section
 
     def receive(name: str, *values: Any) -> None:
         if name == "section":
-            page, heading, table = values
-            parts.append((Section("", page, tuple(heading), table), {"text": [], "header": []}))
+            page, heading, table, uncertain = values
+            section = Section("", page, tuple(heading), table, uncertain_table=uncertain)
+            parts.append((section, {"text": [], "header": []}))
         else:
             parts[-1][1][name].append(values[0])
 
@@ -72,11 +73,13 @@ async def parse_and_split(
     check_sizes(chunk_chars, overlap_chars)
     chunks: list[Chunk] = []
 
-    def receive(_name: str, ordinal: int, text: str, page: int | None, heading: list[str]) -> None:
-        chunks.append(Chunk(ordinal, text, page, tuple(heading)))
+    def receive(_name: str, ordinal: int, text: str, page: int | None, heading: list[str], uncertain: bool) -> None:
+        chunks.append(Chunk(ordinal, text, page, tuple(heading), uncertain))
 
-    _, hidden_text = await _run(_request(path, file_type, limits, chunk_chars, overlap_chars), limits, receive)
-    return Passages(chunks, hidden_text)
+    _, hidden_text, pictures = await _run(
+        _request(path, file_type, limits, chunk_chars, overlap_chars), limits, receive
+    )
+    return Passages(chunks, hidden_text, pictures)
 
 
 def _request(path: Path, file_type: str, limits: ParseLimits, chunk_chars: int = 0, overlap_chars: int = 0) -> Request:

@@ -12,16 +12,20 @@ from typing import Any
 
 from services.errors import DocumentRejected, SearchIndexError, ServiceError, StorageError
 from services.index.models import IndexedChunk, IndexGap, SearchIndex
-from services.knowledge.builder import IndexBuilder, chat_key, chat_of
+from services.knowledge.builder import IndexBuilder, chat_key, chat_of, chunk_heading
+from services.knowledge.catalogue import current, entry_of
 from services.knowledge.download import too_large
 from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
+    Chunk,
+    ContentsEntry,
     DocumentEntry,
     IncomingFile,
     IngestResult,
     IngestStatus,
     KnowledgeStatus,
     Progress,
+    TableOfContents,
 )
 from services.knowledge.rejections import MESSAGES, Rejection
 from services.knowledge.scheduling import JobGate, Places
@@ -42,20 +46,14 @@ _TELL_OPERATOR = "要重新入库，把文件放进数据目录的 import/知识
 # Seconds between attempts while the embedding service or the index is down: short at first, then every minute.
 _RETRY_AFTER_S = (5.0, 15.0, 60.0)
 # Seconds for which the sender of a file that can be found by its words waits to hear that it is complete. A small file
-# is complete after a batch or two; a large one shows within this time how long it will take.
-_SMALL_CHUNKS = 64
+# is complete by then on two cores; a large one shows within this time how long it will take.
+_SMALL_CHUNKS = 1_500
 _EMBEDDED_WITHIN_S = 2.0
-_SMALL_EMBEDDED_WITHIN_S = 10.0
+_SMALL_EMBEDDED_WITHIN_S = 60.0
 _MAX_NAME_CHARS = 120
+# Chunks that are read at a time for an outline, and the places that it has at most.
+_CONTENTS_SLICE, _MOST_CONTENTS = 500, 1000
 _OUT_OF_RESOURCES = "机器人的磁盘或内存不够用，请管理员查看日志。"
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentView:
-    """One document with its first passages, for `/kb show`."""
-
-    entry: DocumentEntry
-    passages: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -76,6 +74,7 @@ class _Build:
     reason: str = ""
     planned: int = 0
     hidden_text: bool = False
+    pictures: int = 0
     embedding_since: float = 0.0
     embedded_before: int = 0
 
@@ -301,18 +300,37 @@ class KnowledgeService:
         """Return one page of the list of documents, and their total number; pages count from 1."""
         totals = await self._records.totals(collection, self._builder.embedding.fingerprint)
         rows = await self._records.page(collection, (page - 1) * page_size, page_size)
-        return [_entry(row) for row in rows], totals.documents + totals.pending
+        return [entry_of(row) for row in rows], totals.documents + totals.pending
 
-    async def show(self, collection: str, number: int, passages: int = 3) -> DocumentView | None:
-        """Return one document with its first passages; None if there is no such number."""
+    async def document(self, collection: str, number: int) -> DocumentEntry | None:
+        """Return one document, by the version that can be found; None if there is no such number."""
+        rows = await self._records.by_number(collection, number)
+        return entry_of(current(rows)) if rows else None
+
+    async def collections(self) -> list[str]:
+        """Return every knowledge base that has ever received a file."""
+        return await self._records.collections()
+
+    async def outline(self, collection: str, number: int) -> TableOfContents | None:
+        """Return the pages and headings of the visible version of a document; None if there is no such number."""
         rows = await self._records.by_number(collection, number)
         if not rows:
             return None
-        ready = next((row for row in rows if row.state == DocumentState.READY), None)
-        chunks: list[IndexedChunk] = []
-        if ready is not None:
-            chunks = await self._index.chunks(collection, ready.build_id, 0, passages)
-        return DocumentView(_entry(ready or rows[0]), tuple(chunk.text for chunk in chunks))
+        ready = _ready(rows)
+        entries: list[ContentsEntry] = []
+        # All chunks of a large document at once would take the event loop a long time to receive.
+        for start in range(0, ready.chunk_count if ready else 0, _CONTENTS_SLICE):
+            for chunk in await self._chunks(collection, ready, start, _CONTENTS_SLICE):
+                last = entries[-1] if entries else None
+                if last is None or (last.page, last.heading) != (chunk.page, chunk.heading):
+                    entries.append(ContentsEntry(chunk.ordinal, chunk.page, chunk.heading))
+            if len(entries) > _MOST_CONTENTS:
+                return TableOfContents(entry_of(ready or rows[0]), tuple(entries[:_MOST_CONTENTS]), is_cut=True)
+        return TableOfContents(entry_of(ready or rows[0]), tuple(entries), is_cut=False)
+
+    async def passages(self, collection: str, number: int, start: int, limit: int) -> list[Chunk]:
+        """Return chunks of the visible version of a document, from ordinal `start` on; none if it has no such ones."""
+        return await self._chunks(collection, _ready(await self._records.by_number(collection, number)), start, limit)
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -324,7 +342,7 @@ class KnowledgeService:
         await self._records.discard(rows)
         await self._stop_builds(rows)
         await self.purge()
-        return _entry(rows[0])
+        return entry_of(rows[0])
 
     async def clear(self, collection: str, at_most: int) -> int:
         """Delete every document of a collection, or none if there are more than `at_most`, and return their number."""
@@ -458,6 +476,11 @@ class KnowledgeService:
             log.exception("the index could not be compared with the records")
         await self.purge()
 
+    async def _chunks(self, collection: str, document: DocumentRecord | None, start: int, limit: int) -> list[Chunk]:
+        if document is None:
+            return []
+        return [_chunk(found) for found in await self._index.chunks(collection, document.build_id, start, limit)]
+
     async def _register(self, file: IncomingFile, name: str) -> tuple[DocumentRecord, bool] | IngestResult:
         """Return the new or existing document of a file and whether it is new, or the rejection if there is no room."""
         stored_name, content_hash, size = await self._files.keep(file.path, _file_type(name))
@@ -564,7 +587,7 @@ class KnowledgeService:
             except DocumentRejected as error:
                 log.warning("document %s was rejected: %s", document.id, error)
                 return await self._reject(document, error)
-            count, build.hidden_text = len(parsed.chunks), parsed.hidden_text
+            count, build.hidden_text, build.pictures = len(parsed.chunks), parsed.hidden_text, parsed.pictures
             del parsed
         fingerprint = self._builder.embedding.fingerprint
         # A rebuild of what is found by its meaning stays hidden until it is found by its meaning, too. A new version
@@ -610,7 +633,8 @@ class KnowledgeService:
 
     @staticmethod
     def _whole(document: DocumentRecord, build: _Build) -> IngestResult:
-        return replace(_result(_ready_status(document), document), hidden_text=build.hidden_text)
+        result = _result(_ready_status(document), document)
+        return replace(result, hidden_text=build.hidden_text, pictures=build.pictures)
 
     async def _searchable(self, build: _Build, document: DocumentRecord) -> IngestResult:
         """Return the result of a build that ended, or whose document can already be found by its words."""
@@ -730,18 +754,14 @@ def _file_type(name: str) -> str:
     return Path(name).suffix.lower().lstrip(".")
 
 
-def _entry(document: DocumentRecord) -> DocumentEntry:
-    return DocumentEntry(
-        number=document.number,
-        name=document.name,
-        version=document.version,
-        chunks=document.chunk_count,
-        size=document.size,
-        uploader_id=document.uploader_id,
-        uploaded_at=document.uploaded_at,
-        ready=document.state == DocumentState.READY,
-        embedded=bool(document.embedding_fingerprint),
-    )
+def _ready(rows: Sequence[DocumentRecord]) -> DocumentRecord | None:
+    """Return the visible version of a document."""
+    return next((row for row in rows if row.state == DocumentState.READY), None)
+
+
+def _chunk(found: IndexedChunk) -> Chunk:
+    page, heading = found.metadata.get("page"), str(found.metadata.get("heading", ""))
+    return Chunk(found.ordinal, found.text, int(page) if page else None, chunk_heading(heading))
 
 
 def _ready_status(document: DocumentRecord) -> IngestStatus:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from services.knowledge.models import Chunk, Section
 from services.knowledge.sentences import Boundary, Piece, pieces_of
+from services.text.tables import NEXT_TABLE
 
 MIN_CHUNK_CHARS = 20
 # A section shorter than this, a line or two, is too short to stand alone.
@@ -31,15 +32,15 @@ def split(sections: Iterable[Section], chunk_chars: int, overlap_chars: int) -> 
 
     A chunk holds text of one page. Sections under the same heading of a page share a chunk if they fit in one; so do
     sections under the same top heading when one of them is shorter than 40 characters. Such a chunk has the headings
-    that all its sections share; the other titles stand as lines in its text. A section that is complete in itself stays
-    alone.
+    that all its sections share; the other titles stand as lines in its text. A section that is complete in itself, or
+    an uncertain table, stays alone.
     """
     check_sizes(chunk_chars, overlap_chars)
     chunks: list[Chunk] = []
     for group in _groups(_units(sections), chunk_chars):
         heading = _common_heading(group)
         for text in _texts(group, chunk_chars, overlap_chars):
-            chunks.append(Chunk(len(chunks), text, group[0].page, heading))
+            chunks.append(Chunk(len(chunks), text, group[0].page, heading, group[0].uncertain_table))
     return chunks
 
 
@@ -49,12 +50,16 @@ def _units(sections: Iterable[Section]) -> Iterator[Section]:
     for section in sections:
         if not section.text.strip() and not section.header.strip():
             continue
-        if pending and (section.table or pending[0].table or _place(section) != _place(pending[0])):
+        if pending and (_stands_alone(section) or _stands_alone(pending[0]) or _place(section) != _place(pending[0])):
             yield _joined(pending)
             pending = []
         pending.append(section)
     if pending:
         yield _joined(pending)
+
+
+def _stands_alone(section: Section) -> bool:
+    return section.table or section.uncertain_table
 
 
 def _place(section: Section) -> tuple[int | None, tuple[str, ...], bool]:
@@ -90,7 +95,9 @@ def _belongs(group: list[Section], size: int, unit: Section, limit: int) -> bool
     The embedding of a chunk on two subjects is close to neither, and its citation names one place for both.
     """
     last = group[-1]
-    if last.complete or unit.complete or last.page != unit.page or size + _length(unit) >= limit:
+    if any(one.complete or one.uncertain_table for one in (last, unit)):
+        return False
+    if last.page != unit.page or size + _length(unit) >= limit:
         return False
     same = last.heading == unit.heading
     fragment = last.heading[:1] == unit.heading[:1] and min(size, _length(unit)) < _FRAGMENT_CHARS
@@ -118,6 +125,7 @@ def _merged(group: list[Section]) -> str:
     shared = len(_common_heading(group))
     lines: list[str] = []
     previous: tuple[str, ...] = group[0].heading[:shared]
+    is_after_table = False
     for unit in group:
         same = 0
         while same < min(len(previous), len(unit.heading)) and previous[same] == unit.heading[same]:
@@ -128,8 +136,10 @@ def _merged(group: list[Section]) -> str:
         # of text may begin with its heading.
         if titles and body.startswith(titles[-1]):
             titles = titles[:-1]
+        if unit.table and is_after_table and not titles:
+            lines.append(NEXT_TABLE)
         lines += [*titles, body]
-        previous = unit.heading
+        previous, is_after_table = unit.heading, unit.table
     return "\n".join(lines)
 
 

@@ -117,6 +117,7 @@ class DocumentRecords:
                 revision=0,
                 embedding_fingerprint="",
                 chunk_count=0,
+                in_group_files=new.upload_id is not None and new.group_id is not None,
             )
             session.add(document)
             await session.flush()
@@ -357,6 +358,27 @@ class DocumentRecords:
                 .limit(limit)
             )
             return list(found)
+
+    async def listed(self, collection: str) -> list[DocumentRecord]:
+        """Return all documents of a collection, ordered by number, then version."""
+
+        async def read() -> list[DocumentRecord]:
+            async with self._database.reading() as session:
+                found = await session.scalars(
+                    select(DocumentRecord)
+                    .where(DocumentRecord.collection == collection)
+                    .order_by(DocumentRecord.number, DocumentRecord.version)
+                )
+                return list(found)
+
+        return await self._database.kept(_TABLE, ("listed", collection), read)
+
+    async def set_in_group_files(self, document_ids: Collection[int]) -> None:
+        """Record that documents are among the files of their group."""
+        async with self._database.writing(_TABLE) as session:
+            await session.execute(
+                update(DocumentRecord).where(DocumentRecord.id.in_(document_ids)).values(in_group_files=True)
+            )
 
     async def by_number(self, collection: str, number: int) -> list[DocumentRecord]:
         """Return all versions under one number, newest first."""

@@ -58,7 +58,8 @@ class DocumentRecord(Base):
     It is visible exactly while `state` is READY, and then through the chunks of `build_id`. `target_build_id` names a
     build in progress: the first one of a PENDING document, or the one that will replace the visible build. `revision`
     counts the requested rebuilds. `embedding_fingerprint` is the model that made the vectors of the visible build, or
-    empty while some are missing; the build is then found by its words and by the vectors it has.
+    empty while some are missing; the build is then found by its words and by the vectors it has. `in_group_files` means
+    that the file was once among the files of its group.
     """
 
     __tablename__ = "documents"
@@ -87,6 +88,7 @@ class DocumentRecord(Base):
     revision: Mapped[int] = mapped_column(default=0)
     embedding_fingerprint: Mapped[str] = mapped_column(String(64), default="")
     chunk_count: Mapped[int] = mapped_column(default=0)
+    in_group_files: Mapped[bool] = mapped_column(default=False)
 
 
 class RetiredRecord(Base):
@@ -105,6 +107,9 @@ class UploadRecord(Base):
 
     `source` is what is needed to fetch it again; None if the stored value is damaged. `document_id` is set once its
     content is stored here.
+
+    A file of a pull (`pull_id`) belongs to the uploader and has the time that the group's list names. It keeps its
+    `outcome`, an `IngestStatus`, and the `reason` of a failure until the whole pull is reported.
     """
 
     __tablename__ = "uploads"
@@ -118,6 +123,25 @@ class UploadRecord(Base):
     source: Mapped[UploadSource | None] = mapped_column(JSONColumn(UploadSource), nullable=False)
     document_id: Mapped[int | None]
     received_at: Mapped[datetime]
+    pull_id: Mapped[int | None] = mapped_column(index=True)
+    outcome: Mapped[str | None] = mapped_column(String(16))
+    reason: Mapped[str] = mapped_column(Text, default="")
+
+
+class PullRecord(Base):
+    """Files of a group that are taken in together; the row is deleted when their outcomes have been reported.
+
+    `present` is the number of files that were already there when it started. Each group has at most one.
+    """
+
+    __tablename__ = "pulls"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    self_id: Mapped[str] = mapped_column(String(32), index=True)
+    group_id: Mapped[int] = mapped_column(BigInteger, index=True, unique=True)
+    present: Mapped[int]
+    stopped: Mapped[bool] = mapped_column(default=False)
+    started_at: Mapped[datetime]
 
 
 class ConversationRecord(Base):

@@ -37,10 +37,15 @@ class UploadRecords:
             return await session.get(UploadRecord, upload_id)
 
     async def waiting(self, self_id: str) -> list[UploadRecord]:
-        """Return the files that came through this account and are not finished, oldest first."""
+        """Return the files that came through this account and are not finished, oldest first.
+
+        Those of a pull are left out: `PullRecords.files` has them.
+        """
         async with self._database.reading() as session:
             found = await session.scalars(
-                select(UploadRecord).where(UploadRecord.self_id == self_id).order_by(UploadRecord.id)
+                select(UploadRecord)
+                .where(UploadRecord.self_id == self_id, UploadRecord.pull_id.is_(None))
+                .order_by(UploadRecord.id)
             )
             return list(found)
 

@@ -53,6 +53,11 @@ class QuestionWords:
     chunk_count: int
 
     @property
+    def unseen(self) -> float:
+        """The weight of a word that no chunk contains."""
+        return weight_of_unseen(self.chunk_count)
+
+    @property
     def shrinkage(self) -> float:
         """The factor for coverage, from 0 if the question has no rare term, approaching 1."""
         return self.rarity / (self.rarity + _RARITY_SHRINKAGE)
@@ -90,14 +95,19 @@ def weigh(words: str, document_frequency: Mapping[str, int], chunk_count: int) -
     }
     content = content_terms(words)
     weights = {term: weight for term, weight in all_weights.items() if term in content} or all_weights
-    unseen = math.log(1 + (chunk_count + 0.5) / 0.5)
     most = max(_EXACT_MAX_CHUNKS, _EXACT_MAX_SHARE * chunk_count)
     codes = frozenset(
         term
         for term in exact_terms(words)
         if term in weights and 0 < document_frequency.get(term, 0) <= most and _is_distinctive(term)
     )
-    return QuestionWords(weights, all_weights, sum(weights.values()) / unseen, codes, chunk_count)
+    rarity = sum(weights.values()) / weight_of_unseen(chunk_count)
+    return QuestionWords(weights, all_weights, rarity, codes, chunk_count)
+
+
+def weight_of_unseen(chunk_count: int) -> float:
+    """Return the inverse document frequency of a word that none of `chunk_count` chunks contains."""
+    return math.log(1 + (chunk_count + 0.5) / 0.5)
 
 
 def fuse(words: QuestionWords, result: SearchResult, scale: CosineScale) -> list[Candidate]:

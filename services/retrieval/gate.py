@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from services.retrieval.conflicts import AskedQuestion, contradicts
 from services.retrieval.identifiers import contains_any, identifiers
 from services.retrieval.models import Candidate, Verdict
 
@@ -14,12 +15,14 @@ class GateRules:
     `min_vector_similarity` does not apply to a chunk without a vector. `identifiers` are those that the question names.
     A candidate whose text, place and document name contain none of them is about something else if it names other
     identifiers, or if no candidate contains any of them. A page of a manual names none and may follow one that does.
+    `asked` is what else the question names: a candidate about another year or another article is refused too.
     """
 
     min_vector_similarity: float
     min_rerank_score: float
     min_qualified_count: int
     identifiers: frozenset[str] = frozenset()
+    asked: AskedQuestion | None = None
 
 
 def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
@@ -54,6 +57,8 @@ def _verdict(candidate: Candidate, rules: GateRules, *, is_about_another: bool) 
         return Verdict.BELOW_SIMILARITY
     if is_about_another:
         return Verdict.OTHER_IDENTIFIER
+    if rules.asked is not None and contradicts(rules.asked, candidate):
+        return Verdict.OTHER_SUBJECT
     return Verdict.APPROVED
 
 

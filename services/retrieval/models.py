@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from services.index.models import Hit
+from services.reading.models import Reading
 from services.text.cleaning import clean
 
 
@@ -32,6 +33,7 @@ class Verdict(StrEnum):
     BELOW_SIMILARITY = "below_similarity"
     BELOW_SCORE = "below_score"
     OTHER_IDENTIFIER = "other_identifier"
+    OTHER_SUBJECT = "other_subject"
     TOO_FEW_QUALIFIED = "too_few_qualified"
     NEAR_DUPLICATE = "near_duplicate"
     OVER_LIMIT = "over_limit"
@@ -77,7 +79,8 @@ class Candidate:
 
     `coverage` (0 to 1) is the share of the question's words, weighted by rarity, that the chunk contains. `fused`
     orders the candidates before reranking; its scale depends on the embedding model. `rerank_score` is None if the
-    chunk was not reranked. Only `verdict` decides what the rest of the product does with the chunk.
+    chunk was not reranked, and `reading` if no reader has read it. Only `verdict` decides what the rest of the product
+    does with the chunk.
     """
 
     hit: Hit
@@ -85,6 +88,7 @@ class Candidate:
     fused: float
     rerank_score: float | None = None
     verdict: Verdict = Verdict.NOT_RERANKED
+    reading: Reading | None = None
 
     @property
     def place(self) -> str:
@@ -100,7 +104,8 @@ class Reference:
     """An approved passage with its location: the only form in which documents reach a prompt, a citation or a reply.
 
     `number` counts from 1 in order of rank. `page` is None if it is unknown. The passage consists of the chunks
-    `first_ordinal` to `last_ordinal` of `build_id`, joined.
+    `first_ordinal` to `last_ordinal` of `build_id`, joined. `uncertain_table` marks the lines of a table whose rows and
+    columns could not be told; such a chunk is a passage by itself.
     """
 
     number: int
@@ -114,6 +119,7 @@ class Reference:
     build_id: str = ""
     first_ordinal: int = 0
     last_ordinal: int = 0
+    uncertain_table: bool = False
 
     @property
     def place(self) -> str:

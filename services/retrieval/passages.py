@@ -3,6 +3,7 @@
 No passage is used twice, no document crowds out the others, and sections stay whole.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from services.index.models import IndexedChunk
 from services.index.tokens import normalise
 from services.records.tables import DocumentRecord
 from services.retrieval.models import Candidate, Reference, Verdict
+from services.text.tables import CELLS, NEXT_TABLE
 
 # Character 5-grams that two texts share, divided by those of the shorter one. A copy with a changed word or date still
 # counts.
@@ -19,6 +21,9 @@ _DUPLICATE_SHARE = 0.85
 _MAX_OVERLAP = 1_000
 # Fewer equal characters at an edge are a coincidence, such as a full stop or a word.
 _MIN_OVERLAP = 6
+
+# A table begins with its header, below its title if it has one.
+_TABLE_HEADER = re.compile(r"(?:(?!.* \| ).*\n)?.* \| .*\n")
 
 ChunkPlace = tuple[str, int]
 
@@ -77,8 +82,9 @@ def join(
 ) -> list[Reference]:
     """Return references for approved chunks, best first, with at most `max_chars` characters in total.
 
-    Approved neighbours become one reference. While there is room, the best references are then extended by the chunks
-    before and after them that have the same heading and page. `around` holds these, by the place of the approved chunk.
+    Approved neighbours with the same heading and page become one reference. While there is room, the best references
+    are then extended by the chunks before and after them in the same place. `around` holds these, by the place of the
+    approved chunk.
     """
     spans = _spans(approved)
     chunks: dict[ChunkPlace, IndexedChunk] = {
@@ -127,20 +133,23 @@ def reference(
         build_id=first.build_id,
         first_ordinal=first.ordinal,
         last_ordinal=last_ordinal,
+        uncertain_table=first.metadata.get("uncertain_table") is True,
     )
 
 
 def joined_text(chunks: Sequence[IndexedChunk]) -> str:
     """Return the text of consecutive chunks without repetition.
 
-    What a later chunk repeats is its overlap with the chunk before it, or the header of its table.
+    What a later chunk repeats is its overlap with the chunk before it, or the title and header of its table.
     """
     text = chunks[0].text
     for chunk in chunks[1:]:
         following = chunk.text
-        header, _, rows = following.partition("\n")
-        if " | " in header and rows and text.startswith(header + "\n"):
-            following = rows
+        header = _TABLE_HEADER.match(following)
+        if header and text.startswith(header[0]):
+            following = following[header.end() :]
+        elif header and CELLS in text.rpartition("\n")[2]:
+            following = f"{NEXT_TABLE}\n{following}"
         repeated = _overlap(text, following)
         text += following[repeated:] if repeated else f"\n{following}"
     return text
@@ -152,19 +161,25 @@ def _spans(approved: Sequence[Candidate]) -> list[tuple[str, int, int, float]]:
     Each run is (build, first ordinal, last ordinal, score).
     """
     score = {(c.hit.chunk.build_id, c.hit.chunk.ordinal): c.rerank_score or 0.0 for c in approved}
+    chunks = {(c.hit.chunk.build_id, c.hit.chunk.ordinal): c.hit.chunk for c in approved}
     spans: list[tuple[str, int, int, float]] = []
     seen: set[ChunkPlace] = set()
     for build_id, ordinal in score:
         if (build_id, ordinal) in seen:
             continue
         first = last = ordinal
-        while (build_id, first - 1) in score:
+        while _continues(chunks, build_id, first - 1, first):
             first -= 1
-        while (build_id, last + 1) in score:
+        while _continues(chunks, build_id, last, last + 1):
             last += 1
         seen.update((build_id, each) for each in range(first, last + 1))
         spans.append((build_id, first, last, max(score[build_id, each] for each in range(first, last + 1))))
     return spans
+
+
+def _continues(chunks: Mapping[ChunkPlace, IndexedChunk], build_id: str, first: int, second: int) -> bool:
+    one, other = chunks.get((build_id, first)), chunks.get((build_id, second))
+    return one is not None and other is not None and _same_section(one, other)
 
 
 def _wider(
@@ -190,7 +205,9 @@ def _text(chunks: Mapping[ChunkPlace, IndexedChunk], span: tuple[str, int, int, 
 
 def _same_section(one: IndexedChunk, other: IndexedChunk) -> bool:
     # The citation names one page and heading for the whole passage.
-    return all(one.metadata.get(key) == other.metadata.get(key) for key in ("heading", "page"))
+    return not any(chunk.metadata.get("uncertain_table") for chunk in (one, other)) and all(
+        one.metadata.get(key) == other.metadata.get(key) for key in ("heading", "page")
+    )
 
 
 def _overlap(text: str, following: str) -> int:

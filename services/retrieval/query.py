@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.retrieval.models import Question
+from services.retrieval.speech import written
 
 # A longer message is a paste, not a question; its beginning says what it is about.
 _MAX_CHARS = 1000
@@ -57,7 +58,7 @@ class Query:
 
 
 def build_query(question: Question) -> Query:
-    """Remove what QQ adds to a question. Code and error messages stay complete.
+    """Remove what QQ adds to a question, and write spoken words as documents do. Code and error messages stay complete.
 
     A quoted message is searched with the question: "这个怎么解决？" means nothing without it. If the person wrote only
     noise, the quoted message is the question. If there is no quoted message either, the original message is searched.
@@ -83,4 +84,6 @@ def _clean(text: str) -> str:
     if trailing := _TRAILING.search(stripped):
         stripped = stripped[: trailing.start()].rstrip(_TRAILING_SEPARATORS)
     stripped = stripped.strip()
-    return "\n".join(part for part in (stripped or prose, code.strip()) if part)
+    # What is nothing but a particle stays as it is.
+    said = stripped or prose
+    return "\n".join(part for part in (written(said).strip() or said, code.strip()) if part)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from services.embeddings.models import CosineScale
 from services.reranking import RerankService
-from services.retrieval.features import FEATURES, Evidence, describe
+from services.retrieval.features import READ, SEARCHED, Evidence, Features, best_candidate, combined, describe
 from services.retrieval.models import Candidate, Strictness
 
 COEFFICIENTS = Path(__file__).parent / "reranker.npz"
@@ -21,6 +21,11 @@ COEFFICIENTS = Path(__file__).parent / "reranker.npz"
 # How far a candidate's logit lies below the best candidate's, per unit of fused score: fitted listwise on CMRC (85 to
 # 120).
 _SLOPE = 100.0
+# The same per unit of the order by reader and search, so that those passages pass with the best one that may as well
+# hold the answer.
+_READ_SLOPE = 0.5
+# A feature far outside of the training data counts as one at its edge.
+FARTHEST = 6.0
 # A person who writes a rare code means exactly that code, even if the rest does not look like a question. Such a
 # message is answered when the bot is asked, but not unasked. In the labelled messages this lets through 1 of 1,155
 # more.
@@ -83,22 +88,41 @@ def _passage(candidate: Candidate) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Networks:
+    """Small networks with one hidden layer over n standardised inputs, whose outputs are averaged.
+
+    Each is (input (n, h), its bias (h,), output (h,), its bias ()).
+    """
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    layers: tuple[tuple[NDArray[np.float64], ...], ...]
+
+    def logit(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log-odds that the collection answers the message, for inputs of shape (m, n)."""
+        standard = np.clip((inputs - self.mean) / self.scale, -FARTHEST, FARTHEST)
+        outputs = [
+            np.tanh(standard @ hidden + bias) @ output + out_bias for hidden, bias, output, out_bias in self.layers
+        ]
+        return np.mean(outputs, axis=0)
+
+
+@dataclass(frozen=True, slots=True)
 class Coefficients:
     """The trained parameters of the embedded reranker.
 
     `landmarks` (m, 384) and `landmark_weights` (m,) define the message kind: whether a message's vector is more similar
-    to those of questions or to those of chatter, by a Gaussian kernel of width `kernel`. `networks` are small networks
-    with one hidden layer over the standardised features and that kind: input (24, h), its bias (h,), output (h,), its
-    bias (). `provenance` records the training data, the program and the result.
+    to those of questions or to those of chatter, by a Gaussian kernel of width `kernel`. `searched` takes the features
+    of the search and that kind; `read` takes the log-odds of the former, the features of the reader and that kind.
+    `provenance` records the training data, the program and the result.
     """
 
     kernel: float
     landmarks: NDArray[np.float32]
     landmark_weights: NDArray[np.float32]
     background: NDArray[np.float32]
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    networks: tuple[tuple[NDArray[np.float64], ...], ...]
+    searched: Networks
+    read: Networks
     provenance: Mapping[str, Any]
 
     def kind(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -106,13 +130,12 @@ class Coefficients:
         kernel = np.exp(-self.kernel * (1.0 - vectors @ self.landmarks.T))
         return np.asarray(kernel @ self.landmark_weights, np.float64)
 
-    def logit(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log-odds that the collection answers the message, for features and kind of shape (n, 24)."""
-        inputs = (features - self.mean) / self.scale
-        outputs = [
-            np.tanh(inputs @ hidden + bias) @ output + out_bias for hidden, bias, output, out_bias in self.networks
-        ]
-        return np.mean(outputs, axis=0)
+    def logit(self, features: Features, kind: float) -> float:
+        """Return the log-odds that the collection answers a message of this kind."""
+        searched = float(self.searched.logit(np.append(features.searched, kind)[None])[0])
+        if features.read is None:
+            return searched
+        return float(self.read.logit(np.array([[searched, *features.read, kind]]))[0])
 
 
 def load_coefficients(path: Path = COEFFICIENTS) -> Coefficients:
@@ -122,29 +145,34 @@ def load_coefficients(path: Path = COEFFICIENTS) -> Coefficients:
     """
     with np.load(path, allow_pickle=False) as file:
         provenance = json.loads(str(file["provenance"]))
-        if tuple(provenance["features"]) != FEATURES:
-            raise ValueError(f"{path.name} was trained on other features: {provenance['features']}")
+        if (names := tuple(provenance["features"])) != (*SEARCHED, *READ):
+            raise ValueError(f"{path.name} was trained on other features: {names}")
         scale = file["landmark_scale"]
         return Coefficients(
             kernel=float(file["kernel"]),
             landmarks=file["landmarks"].astype(np.float32) * scale[:, None],
             landmark_weights=file["landmark_weights"],
             background=file["background"],
-            mean=file["mean"],
-            scale=file["scale"],
-            networks=tuple(
-                tuple(file[f"network_{number}_{part}"] for part in range(4))
-                for number in range(int(provenance["networks"]))
-            ),
+            searched=_networks(file, "searched", int(provenance["networks"])),
+            read=_networks(file, "read", int(provenance["networks"])),
             provenance=provenance,
         )
+
+
+def _networks(file: Mapping[str, NDArray[Any]], name: str, count: int) -> Networks:
+    return Networks(
+        file[f"{name}_mean"],
+        file[f"{name}_scale"],
+        tuple(tuple(file[f"{name}_{number}_{part}"] for part in range(4)) for number in range(count)),
+    )
 
 
 class EmbeddedReranker:
     """The default reranker: a calibrated model over cheap features that needs no download.
 
     For e5, the score of the best candidate is the probability that the collection answers the message, computed by the
-    trained networks. The score of another candidate is lower in proportion to its fused score. For other embeddings,
+    trained networks. The score of another candidate is lower in proportion to its distance from the best one in the
+    order by reader and search, or by search alone if nothing was read. For other embeddings,
     and for a question that could not be embedded, the score is a logistic function of the distance to the measured
     threshold. A candidate without a vector, of a document that is still being embedded, is scored by its words as if
     nothing had vectors; the others are scored without it, unless it contains a code that is asked for.
@@ -171,9 +199,7 @@ class EmbeddedReranker:
             by_vectors = [_logistic((item.fused - lowest) / _FUSED_UNIT) for item in candidates]
             named = 0.0
         else:
-            logit = self.logit(replace(evidence, recalled=with_vector))
-            best = max(item.fused for item in evidence.recalled if _competes(evidence, item))
-            by_vectors = [_logistic(logit - _SLOPE * (best - item.fused)) for item in candidates]
+            by_vectors = self._by_networks(evidence, candidates, with_vector)
             named = _NAMED
         scores = [
             by_words[place] if item.hit.cosine is None else by_vectors[place] for place, item in enumerate(candidates)
@@ -185,9 +211,19 @@ class EmbeddedReranker:
 
     def logit(self, evidence: Evidence) -> float:
         """Return the log-odds that the collection answers the message, for e5 and a question with a vector only."""
-        features = describe(evidence, self._coefficients.background)
         vector = np.asarray(evidence.vector, np.float32)[None]
-        return float(self._coefficients.logit(np.append(features, self._coefficients.kind(vector))[None])[0])
+        kind = float(self._coefficients.kind(vector)[0])
+        return self._coefficients.logit(describe(evidence, self._coefficients.background), kind)
+
+    def _by_networks(
+        self, evidence: Evidence, candidates: Sequence[Candidate], with_vector: Sequence[Candidate]
+    ) -> list[float]:
+        if any(item.reading is not None for item in evidence.recalled):
+            logit, best = self.logit(evidence), combined(best_candidate(evidence))
+            return [_logistic(logit - _READ_SLOPE * (best - combined(item))) for item in candidates]
+        logit = self.logit(replace(evidence, recalled=with_vector))
+        best = max(item.fused for item in evidence.recalled if _competes(evidence, item))
+        return [_logistic(logit - _SLOPE * (best - item.fused)) for item in candidates]
 
 
 def _competes(evidence: Evidence, item: Candidate) -> bool:

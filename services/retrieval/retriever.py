@@ -11,14 +11,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.embeddings.models import EmbeddingModel
-from services.errors import EmbeddingError, RerankError, SearchIndexError, ServiceError, code_suffix
+from services.errors import EmbeddingError, ReadingError, RerankError, SearchIndexError, ServiceError, code_suffix
 from services.index.models import IndexGap, SearchIndex, SearchRequest, SearchResult
+from services.reading.models import Reader, Text
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedback, GateFeedbackRecords
 from services.records.tables import DocumentRecord
 from services.retrieval.calibration import calibrated
+from services.retrieval.conflicts import AskedQuestion, read_question
 from services.retrieval.expansion import QueryExpansion
-from services.retrieval.features import Evidence
+from services.retrieval.features import Evidence, relevant
 from services.retrieval.fuse import QuestionWords, fuse, weigh
 from services.retrieval.gate import GateRules, judge
 from services.retrieval.identifiers import identifiers
@@ -68,6 +70,18 @@ class _Recall:
     warning: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a question names, which a passage that answers it must be about."""
+
+    identifiers: frozenset[str]
+    asked: AskedQuestion
+
+    def after(self, previous: str) -> "_Named":
+        """Return what a question names that follows a previous one."""
+        return _Named(self.identifiers or identifiers(previous), self.asked.after(read_question(previous)))
+
+
 class Retriever:
     """Search by meaning and by words, with ranking and a gate."""
 
@@ -76,6 +90,7 @@ class Retriever:
         records: DocumentRecords,
         index: SearchIndex,
         embedding: EmbeddingModel,
+        reader: Reader | None,
         reranker: Reranker,
         expansion: QueryExpansion,
         feedback: GateFeedbackRecords,
@@ -86,6 +101,7 @@ class Retriever:
         self._records = records
         self._index = index
         self._embedding = embedding
+        self._reader = reader
         self._reranker = reranker
         self._expansion = expansion
         self._feedback = feedback
@@ -104,23 +120,22 @@ class Retriever:
     ) -> Retrieval:
         """Return the approved passages of one collection for a question, and why the others are not approved.
 
-        A short follow-up question that says too little alone is searched together with the previous question. If the
-        embedding service or the vectors fail, the search continues by words alone and the warning says so. If a rerank
-        service fails, nothing is approved and the warning says so. Raise
-        `SearchIndexError` if the index fails.
+        A short follow-up question is searched alone and together with the previous question, and the better result
+        counts. If the embedding service or the vectors fail, the search continues by words alone and the warning says
+        so. If a rerank service fails, nothing is approved and the warning says so. Raise `SearchIndexError` if the
+        index fails.
         """
         record_tool("retriever", self._settings.model_dump(mode="json"))
         query = build_query(question)
         recall = await self._recall(collection, query)
-        named = identifiers(question.text) or identifiers(question.quoted)
+        named = _Named(identifiers(question.text) or identifiers(question.quoted), read_question(question.text))
         found = await self._judge(collection, query, recall, strictness, named)
-        if found.status is RetrievalStatus.LOW_CONFIDENCE and question.previous and follows_up(question.text):
+        if question.previous and follows_up(question.text):
             together = build_query(Question(f"{question.previous} {question.text}", question.quoted))
             recall = await self._recall(collection, together)
-            going_on = await self._judge(
-                collection, together, recall, strictness, named or identifiers(question.previous)
-            )
-            return going_on if going_on.status is RetrievalStatus.USABLE else found
+            going_on = await self._judge(collection, together, recall, strictness, named.after(question.previous))
+            is_better = (going_on.metrics.max_rerank_score or 0.0) >= (found.metrics.max_rerank_score or 0.0)
+            return going_on if going_on.status is RetrievalStatus.USABLE and is_better else found
         if not expand or found.status is not RetrievalStatus.LOW_CONFIDENCE:
             return found
         if (found.metrics.max_rerank_score or 0.0) < _NEAR_MISS:
@@ -225,7 +240,7 @@ class Retriever:
         return gap
 
     async def _judge(
-        self, collection: str, query: Query, recall: _Recall, strictness: Strictness, named: frozenset[str]
+        self, collection: str, query: Query, recall: _Recall, strictness: Strictness, named: "_Named"
     ) -> Retrieval:
         words = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
         fused = fuse(words, recall.result, self._embedding.scale)
@@ -245,8 +260,11 @@ class Retriever:
         if not fused:
             return found
         try:
+            best = await self._read(query, best)
+            by_id = {item.hit.chunk.chunk_id: item for item in best}
+            read = [by_id.get(item.hit.chunk.chunk_id, item) for item in fused]
             with stage("rerank"):
-                scores = await self._reranker.scores(_evidence(query, words, fused, recall), best)
+                scores = await self._reranker.scores(_evidence(query, named.asked, words, read, recall), best)
         except RerankError as error:
             log.warning("reranking failed: %s", error)
             warning = f"{recall.warning}{error.told()}"
@@ -256,7 +274,8 @@ class Retriever:
             min_vector_similarity=self._min_similarity(),
             min_rerank_score=found.threshold,
             min_qualified_count=self._settings.min_qualified_count,
-            identifiers=named,
+            identifiers=named.identifiers,
+            asked=named.asked,
         )
         judged = select(judge([*scored, *others], rules), self._settings.submit_top_k)
         approved = [item for item in judged if item.verdict is Verdict.APPROVED]
@@ -274,6 +293,19 @@ class Retriever:
                 max_rerank_score=max(scores),
             ),
         )
+
+    async def _read(self, query: Query, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates with what the reader finds in them, or as they are if there is none or it fails."""
+        if self._reader is None:
+            return list(candidates)
+        chunks = [item.hit.chunk for item in candidates]
+        try:
+            with stage("read"):
+                readings = await self._reader.read(query.text, [Text(chunk.context, chunk.text) for chunk in chunks])
+        except ReadingError as error:
+            log.warning("ranking without the reader: %s", error)
+            return list(candidates)
+        return [replace(item, reading=reading) for item, reading in zip(candidates, readings, strict=True)]
 
     async def _references(
         self, collection: str, approved: Sequence[Candidate], documents: Mapping[str, DocumentRecord]
@@ -303,11 +335,14 @@ class Retriever:
             return None, f"{error.told()}{_BY_WORDS}"
 
 
-def _evidence(query: Query, words: QuestionWords, fused: Sequence[Candidate], recall: _Recall) -> Evidence:
+def _evidence(
+    query: Query, asked: AskedQuestion, words: QuestionWords, fused: Sequence[Candidate], recall: _Recall
+) -> Evidence:
     return Evidence(
         text=query.text,
+        asked=asked,
         words=words,
-        recalled=fused,
+        recalled=relevant(asked, fused),
         vector=recall.vector,
         topic=recall.result.topic,
         cohesion=recall.result.cohesion,

@@ -25,10 +25,11 @@ _CONTENT_RUN = re.compile(r"[\u3400-\u9fff]+|[a-z0-9.]+")
 # Words of any question about any collection; a document that contains them is not more relevant for that.
 _ASKING = re.compile(
     r"[什啥]么?时候|为什么|什么时间|什么|怎么[办样着]?|怎样|如何|多少|多[久大长高远重快]|哪[里儿些个种年天位边]?|几[点个时]?|谁|为何|何[时处地]"
-    r"|能不能|可不可以|可以|能否|是否|是不是|有没有|会不会|要不要|需不需要|请问|请教|告诉我?|我想|想问|想知道|知道|一下|有人|大家"
+    r"|能不能|可不可以|可以|能否|是否|是不是|有没有|会不会|要不要|需不需要|行不行|用不用|请问|请教|告诉我?|我想|想问|想知道|知道|一下|有人|大家"
     r"|[吗呢吧啊呀嘛么啥咋]|是的?|的|了"
-    r"|\b(?:what|how|why|when|where|which|who|is|are|am|do|does|did|can|could|should|would|the|a|an|to|of|in|on|for|i|my|it"
-    r"|you|there|any|please|tell|me)\b"
+    r"|\b(?:what|how|why|when|where|which|who|whom|whose|is|are|am|was|were|be|been|do|does|did|can|could|should|would|will|has"
+    r"|have|had|may|might|must|the|a|an|to|of|in|on|for|from|with|at|by|as|and|or|if|than|i|my|we|our|it|its|you|your"
+    r"|they|their|this|that|these|those|there|any|some|much|many|please|tell|me)\b"
 )
 
 

@@ -254,7 +254,7 @@ async def test_long_answers_and_refused_sends(
     # An answer that cites no passage says so.
     mark = "\n\n（回答没有标明出处，请自行核对）"
     model_server.reply = "一句话。" * 1000
-    await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
+    await client.group_message(GROUP, ASKER, "长文的要点是一句话吗", at_bot=True)
     head = await client.wait_sent("合并转发")
     assert head.reply_id is not None
     forward = await client.wait_sent(lambda sent: sent.kind == "forward")
@@ -262,7 +262,7 @@ async def test_long_answers_and_refused_sends(
     assert all(len(node.text) <= 1000 for node in forward.nodes)
 
     client.faults.fail("send_group_forward_msg", message="风控")
-    await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
+    await client.group_message(GROUP, ASKER, "长文的要点是一句话吗", at_bot=True)
     pieces: list[Sent] = []
     while len("".join(sent.text for sent in pieces)) < 4000:
         pieces.append(await client.wait_sent("一句话。", timeout=30))
@@ -270,7 +270,7 @@ async def test_long_answers_and_refused_sends(
     client.faults.restore()
 
     model_server.reply = "很长。" * 4000
-    await client.group_message(GROUP, ASKER, "长文的要点是什么", at_bot=True)
+    await client.group_message(GROUP, ASKER, "长文的要点是一句话吗", at_bot=True)
     file = await client.wait_sent(lambda sent: sent.kind == "file")
     assert file.content == (model_server.reply + mark).encode()
     await client.wait_sent("回答.txt")

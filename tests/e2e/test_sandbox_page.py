@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Literal
 
+import httpx
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.bot_process import BotProcess
 from tests.e2e.browser import drop, launched, serious_findings, visited
-from tests.e2e.conftest import BotFactory
+from tests.e2e.conftest import BotFactory, ClientFactory
 from tests.samples.documents import lines_pdf
 
 RULES = "宿舍每晚十一点熄灯，周末推迟到十二点。"
@@ -52,6 +53,9 @@ CHATS = {
 
 
 async def _open_chat(page: Page, name: str) -> None:
+    # A phone shows either the conversation or the list.
+    if await page.get_by_role("button", name="返回列表").is_visible():
+        await page.get_by_role("button", name="返回列表").click()
     # Select the button by its id, because its name contains the last message of the chat.
     await page.locator(f'[data-chat-id="{CHATS[name]}"]').click()
     await expect(page.get_by_role("heading", name=name)).to_be_visible()
@@ -191,6 +195,9 @@ async def test_nothing_serious_stands_in_anybodys_way(
     browser: Browser, address: str, theme: Literal["light", "dark"], width: int, tmp_path: Path
 ) -> None:
     async with visited(browser, address, width=width, theme=theme) as page:
+        await expect(page.get_by_role("textbox", name="消息", exact=True)).to_be_visible(timeout=WAIT_MS)
+        if width == 390:
+            await page.get_by_role("button", name="返回列表").click()
         await expect(page.get_by_role("navigation")).to_be_visible(timeout=WAIT_MS)
         assert await serious_findings(page) == []
         for menu in ("制造麻烦", "对话", "设置"):
@@ -253,11 +260,146 @@ async def test_the_token_lets_in(browser: Browser, bot_factory: BotFactory) -> N
         await _open_chat(page, "青禾读书社")
 
 
-async def test_on_a_phone_back_leads_to_the_list(browser: Browser, address: str) -> None:
+async def test_a_phone_opens_on_the_conversation_and_back_leads_to_the_list(browser: Browser, address: str) -> None:
     async with visited(browser, address, width=390) as page:
+        await expect(page.get_by_role("textbox", name="消息", exact=True)).to_be_visible(timeout=WAIT_MS)
+        await expect(page.get_by_role("navigation")).to_have_count(0)
         for go_back in (page.go_back, page.get_by_role("button", name="返回列表").click):
+            await go_back()
             await expect(page.get_by_role("navigation")).to_be_visible(timeout=WAIT_MS)
             await _open_chat(page, "青禾读书社")
             await expect(page.get_by_role("navigation")).to_have_count(0)
-            await go_back()
-        await expect(page.get_by_role("navigation")).to_be_visible()
+        await page.reload()
+        await expect(page.get_by_role("textbox", name="消息", exact=True)).to_be_visible(timeout=WAIT_MS)
+
+
+async def test_one_sign_for_one_chat_or_person_everywhere(browser: Browser, address: str) -> None:
+    async with visited(browser, address) as page:
+        for name, chat in CHATS.items():
+            await _open_chat(page, name)
+            listed = page.locator(f'[data-chat-id="{chat}"] .avatar')
+            head = page.locator(".chat-head > .avatar")
+            assert await listed.get_attribute("class") == await head.get_attribute("class"), name
+            assert await listed.inner_text() == await head.inner_text(), name
+        # The private chat is the same person as among the members and beside what they say.
+        person = await page.locator(f'[data-chat-id="{CHATS["陈助教"]}"] .avatar').get_attribute("class")
+        await _open_chat(page, "青禾读书社")
+        await page.get_by_role("button", name="群成员").click()
+        member = page.locator(".member-list li").filter(has_text="陈助教").locator(".avatar")
+        assert await member.get_attribute("class") == person
+        await page.keyboard.press("Escape")
+        await page.get_by_role("combobox", name="以谁的身份").select_option(label="陈助教（管理员）")
+        await page.get_by_role("checkbox", name="@群知").uncheck(force=True)
+        await _say(page, "我是助教")
+        said = page.locator("[data-message-id].mine").filter(has_text="我是助教").locator(".avatar")
+        assert await said.get_attribute("class", timeout=WAIT_MS) == person
+
+
+HANDBOOK = f"""# 仓库手册
+
+## 钥匙 &lt;img src=x onerror="document.title=1"&gt;
+
+{RULES}
+
+## 库存
+
+| 货物 | 数量 |
+|---|---|
+| 纸箱 | 159 |
+| 胶带 | 47 |
+
+## 清点
+
+{"".join(f"第{number}号货架在第{number}周清点，由第{number}组负责，结果记在第{number}页。" for number in range(900))}
+"""
+
+
+async def test_a_document_opens_and_is_deleted(browser: Browser, address: str) -> None:
+    async with visited(browser, address) as page:
+        await _open_chat(page, "开源项目交流群")
+        await drop(page, "仓库手册.md", HANDBOOK.encode())
+        await page.get_by_role("tab", name="资料").click()
+        title = await page.title()
+        await page.get_by_role("complementary").get_by_role("button", name="仓库手册.md").click(timeout=WAIT_MS)
+        document = page.get_by_role("article", name="仓库手册.md")
+        await expect(document).to_contain_text(RULES, timeout=WAIT_MS)
+        # Markup in a document is text, and a table is a table.
+        await expect(document.get_by_text("<img src=x onerror=")).to_be_visible()
+        assert await page.locator('img[src="x"]').count() == 0
+        assert await page.title() == title
+        table = document.get_by_role("table").first
+        assert await table.locator("tr").nth(1).locator("td").all_inner_texts() == ["纸箱", "159"]
+        await page.get_by_role("radio", name="分块").check()
+        await expect(document.locator("#passage-0")).to_be_visible()
+        # A long document has pages, and the outline leads to the right one.
+        await document.get_by_role("button", name="下一页").click()
+        await expect(document.locator("#passage-50")).to_be_visible(timeout=WAIT_MS)
+        await document.get_by_text("大纲").click()
+        await document.get_by_role("button", name="仓库手册", exact=True).click()
+        await expect(document.get_by_role("table").first).to_be_visible(timeout=WAIT_MS)
+        assert await serious_findings(page) == []
+
+        await document.get_by_role("button", name="删除这个文件").click()
+        await document.get_by_role("button", name="取消").click()
+        await document.get_by_role("button", name="删除这个文件").click()
+        await document.get_by_role("button", name="删除", exact=True).click()
+        await expect(page.locator('[data-document-name="仓库手册.md"]')).to_have_count(0, timeout=WAIT_MS)
+        await _say(page, "/kb list")
+        await expect(page.get_by_role("main").get_by_text("知识库是空的，把文件")).to_be_visible(timeout=WAIT_MS)
+
+
+async def test_the_operator_sees_the_documents_of_real_groups(
+    browser: Browser, bot_factory: BotFactory, client_factory: ClientFactory
+) -> None:
+    token = "the-operators-own-token"
+    bot = await bot_factory(LLM__API_KEY="", HTTP__TOKEN=token, SANDBOX__ENABLED="false")
+    client = await client_factory(bot)
+    client.world.add_group(777, "仓库管理群")
+    await client.upload_group_file(777, 10002, "仓库手册.md", HANDBOOK.encode())
+    await client.wait_sent("「仓库手册.md」已入库", timeout=40)
+    await client.upload_private_file(10002, "私事.md", RULES.encode())
+    await client.wait_sent("「私事.md」已入库", timeout=40)
+    async with visited(browser, f"http://127.0.0.1:{bot.port}/operator", refused=True) as page:
+        await page.get_by_label("口令").fill("wrong-token-wrong-token")
+        await page.get_by_role("button", name="进入").click()
+        await expect(page.get_by_role("alert")).to_contain_text("口令不对")
+        assert await serious_findings(page) == []
+        await page.get_by_label("口令").fill(token)
+        await page.get_by_role("button", name="进入").click()
+        await expect(page.get_by_role("button", name="仓库管理群")).to_be_visible(timeout=WAIT_MS)
+        await page.get_by_role("button", name="仓库手册.md").click()
+        document = page.get_by_role("article", name="仓库手册.md")
+        await expect(document).to_contain_text(RULES, timeout=WAIT_MS)
+        assert await serious_findings(page) == []
+        # A new version came meanwhile: what was looked at is not what would be deleted.
+        await client.upload_group_file(777, 10002, "仓库手册.md", RULES.encode())
+        await client.wait_sent("已更新为第 2 版", timeout=40)
+        await document.get_by_role("button", name="删除这个文件").click()
+        await document.get_by_role("button", name="删除", exact=True).click()
+        await expect(page.get_by_role("alert")).to_contain_text("没有删除")
+        await page.get_by_role("button", name="返回资料列表").click()
+        await page.get_by_role("button", name="仓库手册.md").click()
+        await document.get_by_role("button", name="删除这个文件").click()
+        await document.get_by_role("button", name="删除", exact=True).click()
+        await expect(page.get_by_text("这个群还没有资料。")).to_be_visible(timeout=WAIT_MS)
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{bot.port}", trust_env=False) as http:
+        groups = (await http.get("/operator/api/groups", headers=headers)).json()["groups"]
+        assert [group["id"] for group in groups] == ["group_777"], "private chats are left out"
+        for name in ("documents", "document", "passages"):
+            query = {"group": "private_10002", "number": "1", "from": "0", "page": "1"}
+            answer = await http.get(f"/operator/api/{name}", params=query, headers=headers)
+            assert answer.json()["code"] == "unknown_group", name
+            assert (await http.get(f"/operator/api/{name}", params=query)).status_code == 401, name
+        assert (await http.post("/operator/api/deletion", params={"group": "group_777"})).status_code == 401
+
+
+async def test_without_the_token_there_is_no_operators_page(bot_factory: BotFactory) -> None:
+    bot = await bot_factory(LLM__API_KEY="")
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{bot.port}", trust_env=False) as http:
+        for path in ("/operator", "/operator/static/operator.js", "/operator/api/groups"):
+            assert (await http.get(path)).status_code == 404, path
+        # The local page opens documents of its own chats only.
+        for chat in ("g777", "x", ""):
+            answer = await http.get("/sandbox/library/document", params={"chat": chat, "number": "1"})
+            assert (answer.status_code, answer.json()["code"]) == (400, "bad_request"), chat

@@ -1,5 +1,7 @@
 """Tests of the tokenizer against the wheel's own."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -71,3 +73,18 @@ def test_marker_of_unknown_is_ordinary_text(tokenizer: Tokenizer) -> None:
 
 def test_blank(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode("") == tokenizer.encode(" ") == tokenizer.encode("\n\t \u3000")
+
+
+def test_places_belong_to_the_same_tokens(tokenizer: Tokenizer) -> None:
+    for text in varied_texts(500, seed=8):
+        ids, places = tokenizer.encode_with_places(text)
+        assert ids == tokenizer.encode(text)
+        assert len(places) == len(ids)
+        assert all(0 <= start <= end <= len(text) for start, end in places)
+        assert all(first[0] <= second[0] for first, second in itertools.pairwise(places))
+
+
+def test_places_of_characters_that_are_written_otherwise(tokenizer: Tokenizer) -> None:
+    text = "臺灣ＡＢ１２  ㎡😂"
+    _, places = tokenizer.encode_with_places(text)
+    assert [text[start:end] for start, end in places if end > start] == ["臺灣", "ＡＢ", "１２", "㎡", "㎡", "😂"]

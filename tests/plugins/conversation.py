@@ -136,3 +136,9 @@ class Conversation:
         if self.group_id is None:
             return {"message_type": "private", "user_id": self.user_id}
         return {"message_type": "group", "group_id": self.group_id}
+
+
+def group_files(conversation: Conversation, result: Any) -> Call:
+    """Return the call that lists the top of a group's files."""
+    parameters = {"group_id": conversation.group_id, "file_count": 500, "_timeout": 60}
+    return Call("get_group_root_files", parameters, result)

@@ -52,8 +52,15 @@ async def test_a_note_is_found_shown_and_deleted(conversation: Conversation) -> 
         "看内容：/kb show 编号",
     ]
     await conversation.say("/kb list 3", "只有 1 页")
-    assert "赵敏" in await conversation.say("/kb show 1", "1. 值班.txt 第 2 版")
-    await conversation.say("/kb search 值班", "〔1〕值班.txt")
+    card = {"user_id": ADMIN, "card": "教务\n小李", "nickname": "lee"}
+    asked = {"group_id": conversation.group_id, "user_id": ADMIN, "no_cache": False}
+    shown = await conversation.say("/kb show 1", Call("get_group_member_info", asked, card), "1. 值班.txt 第 2 版")
+    assert shown.split("\n")[1] == "34 字节，12 字，1 块"
+    assert shown.split("\n")[2].startswith(f"教务 小李（{ADMIN}） 上传于 ")
+    # The lines are those of the text.
+    assert shown.endswith("\n开头：\n周三下午值班的是\n赵敏。")
+    await admin.say("/kb show 1", "你 上传于 ")
+    await conversation.say("/kb search 值班", "〔1〕值班.txt（编号 1）")
     await admin.say("/kb delete 1", "要删除「值班.txt」（1 块），不能恢复。")
     await admin.say("确认", "「值班.txt」已删除。")
     await conversation.say("/kb search 值班", "没有找到")

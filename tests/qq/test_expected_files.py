@@ -3,7 +3,7 @@
 from nonebot.adapters.onebot.v11 import Bot
 
 from qq.expected_files import WAIT_S, ExpectedFiles
-from qq.files import UploadedFile
+from qq.uploaded_file import UploadedFile
 from services.session import Session
 
 ME = Session(777, 10002)

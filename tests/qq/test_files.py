@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from nonebot.adapters.onebot.v11 import Bot
 
-from qq.files import UploadedFile, fetch
+from qq.files import fetch
+from qq.uploaded_file import UploadedFile
 from services.errors import DownloadFailed
 
 NAPCAT_NOTICE = {"id": "md5", "name": "制度.pdf", "size": 123, "busid": 102}

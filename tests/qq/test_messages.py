@@ -174,3 +174,11 @@ def test_receipts_say_that_hidden_text_was_left_out() -> None:
         plain = ingest_text(IngestResult(status, "甲.docx", 1, 2, 3, 4, 5.0))
         told = ingest_text(IngestResult(status, "甲.docx", 1, 2, 3, 4, 5.0, hidden_text=True))
         assert told == plain.removesuffix("。") + "；文件里有看不见的文字，没有收。"
+
+
+def test_receipts_count_the_pictures_that_were_not_read() -> None:
+    pictured = IngestResult(IngestStatus.INDEXED, "乙.docx", 1, 2, 1, 4, 5.0, hidden_text=True, pictures=3)
+    left_out = "；文件里有看不见的文字，没有收；有 3 张图片没有读。"
+    assert ingest_text(pictured) == f"「乙.docx」已入库，4 块，用时 5.0 秒{left_out}"
+    told = receipt_text([_result(IngestStatus.INDEXED, "甲.md"), pictured], 0).split("\n")
+    assert told[-1] == "里面的图片没有读：「乙.docx」"

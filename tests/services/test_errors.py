@@ -22,6 +22,7 @@ CODES = {
     "EmbeddingError": "QZ-R01",
     "RerankError": "QZ-R02",
     "SearchIndexError": "QZ-R03",
+    "ReadingError": "QZ-R04",
     "RecordsError": "QZ-D01",
     "StorageError": "QZ-D02",
     "HistoryError": "QZ-D03",

@@ -57,6 +57,9 @@ export function createActions(store, connection, uploads) {
       dispatch({ type: "ui/tab", tab: "answer" });
       dispatch({ type: "ui/set", patch: store.state.narrow ? { view: "evidence" } : { panel: true } });
     },
+    openDocument: (document) => dispatch({ type: "ui/set", patch: { document } }),
+    closeDocument: () => dispatch({ type: "ui/set", patch: { document: 0 } }),
+    documentRemoved: (number) => dispatch({ type: "ui/document-gone", number }),
     latestAnswer: () => dispatch({ type: "ui/choose", chat: store.state.open, message: null }),
 
     speakAs(person) {

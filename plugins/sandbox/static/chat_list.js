@@ -34,6 +34,12 @@ export function summary(message, words) {
 /** What a chat is called; all private chats are with the bot, so each is named after the person in it. */
 export const chatName = (chat, bot, words) => (chat.kind === "private" ? words.private_with(bot.name, chat.name) : chat.name);
 
+/** The sign of a chat: a private chat has that of the person in it. */
+export function chatSign(chat, bot) {
+  const person = chat.kind === "private" && chat.members.find((member) => member.id !== bot.id);
+  return person ? { id: person.id, name: person.name } : { id: chat.id, name: chat.name, group: true };
+}
+
 export const ChatList = pure(function ChatList({ chats, open, bot, model, reached }) {
   const { words } = usePage();
   const kinds = [
@@ -71,7 +77,7 @@ const Entry = pure(function Entry({ chat, open, bot }) {
       aria-current=${open ? "true" : undefined}
       onClick=${() => actions.open(chat.id)}
     >
-      <${Avatar} id=${chat.id} name=${chat.name} group=${chat.kind === "group"} />
+      <${Avatar} ...${chatSign(chat, bot)} />
       <span class="chat-text">
         <span class="chat-name">${name}</span>
         <span class="chat-last">${author ? words.says(author, line) : line}</span>

@@ -1,7 +1,8 @@
 /** The documents of the open chat, as they are taken in. */
 
 import { pure, usePage } from "./context.js";
-import { sizeText, timeText } from "./formats.js";
+import { documentFacts } from "./document_view.js";
+import { sizeText } from "./formats.js";
 import { html } from "./vendor/preact.js";
 
 export const DocumentsPanel = pure(function DocumentsPanel({ knowledge }) {
@@ -34,19 +35,15 @@ export const DocumentsPanel = pure(function DocumentsPanel({ knowledge }) {
 });
 
 function Document({ document, progress }) {
-  const { words } = usePage();
+  const { words, actions } = usePage();
   const building = document.state === "building" || progress !== undefined;
-  const facts = [
-    document.version > 1 && words.version(document.version),
-    document.chunks > 0 && words.chunks(document.chunks),
-    document.size > 0 && sizeText(document.size),
-    document.uploader,
-    document.time > 0 && timeText(document.time, words),
-  ].filter(Boolean);
+  const facts = documentFacts(document, words);
   return html`<li class="document" data-document-name=${document.name}>
     <p class="document-head">
       ${document.number > 0 && html`<span class="number">${document.number}</span>`}
-      <span class="document-name">${document.name}</span>
+      ${document.number > 0 && document.chunks > 0
+        ? html`<button type="button" class="document-name link" title=${words.open_document(document.name)} onClick=${() => actions.openDocument(document.number)}>${document.name}</button>`
+        : html`<span class="document-name">${document.name}</span>`}
       <span class=${building ? "state building" : "state ready"}>${building ? words.state_building : words.state_ready}</span>
     </p>
     ${facts.length > 0 && html`<p class="facts">${facts.map((fact, at) => html`<span key=${at}>${fact}</span>`)}</p>`}

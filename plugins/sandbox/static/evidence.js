@@ -3,15 +3,18 @@
 import { AnswerPanel } from "./answer.js";
 import { CallsPanel } from "./calls.js";
 import { usePage } from "./context.js";
+import { DocumentView } from "./document_view.js";
 import { DocumentsPanel } from "./documents.js";
 import { Icon } from "./icons.js";
-import { html, useRef } from "./vendor/preact.js";
+import { createLibrary } from "./library.js";
+import { html, useMemo, useRef } from "./vendor/preact.js";
 
 const TABS = ["documents", "answer", "calls"];
 
-export function Evidence({ tab, news, knowledge, shown, calls, chats, sheet }) {
+export function Evidence({ tab, news, knowledge, shown, calls, chats, sheet, chat, document }) {
   const { words, actions } = usePage();
   const list = useRef(null);
+  const library = useMemo(() => createLibrary({ prefix: "/sandbox/library", place: { chat } }), [chat]);
 
   function onKeyDown(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -44,7 +47,10 @@ export function Evidence({ tab, news, knowledge, shown, calls, chats, sheet }) {
       ${sheet && html`<button type="button" class="quiet square" aria-label=${words.close} onClick=${actions.togglePanel}><${Icon} name="close" /></button>`}
     </div>
     <div class="tab-panel" role="tabpanel" id="tab-panel" tabindex="0" aria-labelledby=${`tab-${tab}`}>
-      ${tab === "documents" && html`<${DocumentsPanel} knowledge=${knowledge} />`}
+      ${tab === "documents" &&
+      (document
+        ? html`<${DocumentView} key=${document} library=${library} number=${document} close=${actions.closeDocument} removed=${() => actions.documentRemoved(document)} />`
+        : html`<${DocumentsPanel} knowledge=${knowledge} />`)}
       ${tab === "answer" && html`<${AnswerPanel} shown=${shown} />`}
       ${tab === "calls" && html`<${CallsPanel} calls=${calls} chats=${chats} />`}
     </div>

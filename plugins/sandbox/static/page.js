@@ -1,7 +1,7 @@
 /** The page: one store, one connection, drawn again whenever something changes. */
 
 import { createActions } from "./actions.js";
-import { ChatList, chatName, summary } from "./chat_list.js";
+import { ChatList, chatName, chatSign, summary } from "./chat_list.js";
 import { Composer } from "./composer.js";
 import { connect } from "./connection.js";
 import { PageContext, usePage } from "./context.js";
@@ -13,6 +13,7 @@ import { Icon } from "./icons.js";
 import { Lightbox } from "./lightbox.js";
 import { MemberMenu } from "./member_menu.js";
 import { Banners, Notices } from "./notices.js";
+import { Avatar } from "./person.js";
 import { save, saved } from "./preferences.js";
 import { SettingsMenu, THEMES } from "./settings_menu.js";
 import { EMPTY } from "./state.js";
@@ -67,6 +68,10 @@ function closeEvidence() {
   }
 }
 
+// A phone opens on the conversation, and going back leads from there to the list.
+if (NARROW.matches && !history.state?.inChat) {
+  history.pushState({ inChat: true }, "");
+}
 window.addEventListener("popstate", () => store.dispatch({ type: "ui/view", view: "list" }));
 
 // A file that misses the conversation must not replace the page.
@@ -151,7 +156,7 @@ function Stage({ state, connected }) {
           uploads=${uploading} connected=${connected} narrow=${narrow} />
       <//>
     </main>`}
-    ${sheet && html`<${Evidence} tab=${state.tab} news=${state.news} knowledge=${state.knowledge[chat.id]} shown=${shown} calls=${state.calls} chats=${state.chats} sheet=${state.medium} />`}
+    ${sheet && html`<${Evidence} tab=${state.tab} news=${state.news} knowledge=${state.knowledge[chat.id]} shown=${shown} calls=${state.calls} chats=${state.chats} sheet=${state.medium} chat=${chat.id} document=${state.document} />`}
     ${sheet && narrow && html`<div class="backdrop" onClick=${() => actions.view("conversation")}></div>`}
   </div>`;
 }
@@ -166,6 +171,7 @@ function ChatHead({ chat, bot, speaker, narrow, evidence }) {
   const { words } = usePage();
   return html`<div class="chat-head">
     ${narrow && html`<button type="button" class="quiet square" aria-label=${words.back} onClick=${() => actions.view("list")}><${Icon} name="back" /></button>`}
+    <${Avatar} ...${chatSign(chat, bot)} />
     <h2>${chatName(chat, bot, words)}</h2>
     ${chat.kind === "group" && html`<${MemberMenu} chat=${chat} speaker=${speaker} />`}
     <button

@@ -35,7 +35,7 @@ export function Parts({ parts, quoted, person, goTo }) {
       case "file":
         return html`<${FileCard} key=${index} part=${row} />`;
       default:
-        return html`<${Forward} key=${index} part=${row} />`;
+        return html`<${Forward} key=${index} part=${row} person=${person} />`;
     }
   });
 }
@@ -78,7 +78,7 @@ function FileCard({ part }) {
 
 const FORWARD_LINES = 3;
 
-function Forward({ part }) {
+function Forward({ part, person }) {
   const { words } = usePage();
   const beginning = part.nodes.slice(0, FORWARD_LINES).map((node) => {
     const text = node.parts.map((piece) => piece.text ?? "").join("").replace(/\s+/gu, " ");
@@ -92,8 +92,8 @@ function Forward({ part }) {
     <ol>
       ${part.nodes.map(
         (node, at) => html`<li key=${at}>
-          <${Avatar} id=${node.sender} name=${node.name} />
-          <div><b class="forward-name">${node.name}</b><${Parts} parts=${node.parts} /></div>
+          <${Avatar} id=${node.sender} name=${node.name} bot=${person?.(node.sender).role === "bot"} />
+          <div><b class="forward-name">${node.name}</b><${Parts} parts=${node.parts} person=${person} /></div>
         </li>`,
       )}
     </ol>

@@ -10,9 +10,10 @@ export const EMPTY = {
   troubles: [],
   chats: [],
   open: "",
-  view: "list",
+  view: "conversation",
   speaker: "",
   knowledge: {},
+  document: 0,
   answers: [],
   chosen: {},
   calls: [],
@@ -56,6 +57,7 @@ export function reduce(state, action) {
       return {
         ...seen(state, action.chat),
         open: action.chat,
+        document: state.open === action.chat ? state.document : 0,
         view: action.view ?? "conversation",
         tab: state.tabChosen ? state.tab : tabOf(state, action.chat),
       };
@@ -72,6 +74,8 @@ export function reduce(state, action) {
       };
     case "ui/choose":
       return { ...state, chosen: { ...state.chosen, [action.chat]: action.message } };
+    case "ui/document-gone":
+      return { ...state, document: 0, knowledge: { ...state.knowledge, [state.open]: without(state.knowledge[state.open], action.number) } };
     case "ui/upload":
       return withUpload(state, action.upload);
     case "ui/upload-gone":
@@ -146,6 +150,11 @@ function withKnowledge(state, { chat, knowledge }) {
   const next = { ...state, knowledge: { ...state.knowledge, [chat]: knowledge } };
   const working = knowledge.progress.length > (state.knowledge[chat]?.progress.length ?? 0);
   return chat === state.open && working ? noticed(next, "documents") : next;
+}
+
+/** Until the next frame tells the rest, a deleted document is at least not listed any more. */
+function without(knowledge, number) {
+  return knowledge && { ...knowledge, documents: knowledge.documents.filter((document) => document.number !== number) };
 }
 
 function withAnswer(state, { chat, message, answer }) {

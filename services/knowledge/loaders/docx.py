@@ -16,7 +16,7 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from services.knowledge.loaders.docx_numbering import Numbering, numbering_of, paragraph_level
 from services.knowledge.loaders.docx_visibility import Visibility
 from services.knowledge.loaders.outline import Outline
-from services.knowledge.loaders.tables import repeated
+from services.knowledge.loaders.tables import Grid, repeated, with_single_headers
 from services.knowledge.models import Omissions, Section
 
 _W_P, _W_TBL, _W_TR, _W_TC = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
@@ -44,6 +44,11 @@ _MOST_COLUMNS = 63
 _HEADING_STYLE = re.compile(r"(?:heading|标题)\s*([1-9])\b", re.IGNORECASE)
 _CONTENTS_STYLE = re.compile(r"(?:toc|目录)\s*(?:heading|标题|[1-9])\b", re.IGNORECASE)
 _CONTENTS = 0
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
+_DRAWINGS = (f"{_DRAWING}inline", f"{_DRAWING}anchor")
+_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
+# In English Metric Units, a centimetre. Smaller pictures are marks and lines.
+_LEAST_PICTURE = 360_000
 _TITLE_STYLES = {"title", "标题"}
 _NOTE_PARTS = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 
@@ -55,6 +60,7 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     visibility = Visibility(styles, document.element)
     reader = _Reader(_style_levels(styles), numbering_of(document), visibility, omissions)
     outline = reader.outline
+    omissions.pictures += sum(map(_is_picture, document.element.body.iter(*_DRAWINGS)))
     yield from reader.blocks(document.element.body)
     for relationship in document.part.rels.values():
         if relationship.reltype in _NOTE_PARTS and not relationship.is_external:
@@ -120,9 +126,11 @@ class _Reader:
 
     def _rows(self, table: BaseOxmlElement) -> list[list[str]]:
         """Return the texts of a table, each in its column of the grid."""
-        rows: list[list[str]] = []
+        grid = Grid()
         # Maps a column to the text of a merged cell that continues from the rows above.
         merged: dict[int, str] = {}
+        # Maps it to the first row of that cell.
+        starts: dict[int, int] = {}
         for row in _nested(table, _W_TR):
             if not self._visibility.shows_row(row):
                 self._omissions.hidden_text |= _has_text(row)
@@ -139,10 +147,18 @@ class _Reader:
                     lines = [self.text_of(paragraph) for paragraph in _paragraphs(cell)]
                     text = " ".join(line for line in lines if line)
                     merged[column] = repeated(text) if merge is not None else ""
-                grid = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
-                texts += [text, *[""] * ((_span(grid) if grid is not None else 1) - 1)]
-            rows.append(texts)
-        return rows
+                span = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
+                columns = _span(span) if span is not None else 1
+                if merge is None:
+                    starts.pop(column, None)
+                elif merge.get(qn("w:val")) == "restart":
+                    starts[column] = len(grid.rows)
+                first = starts.get(column, len(grid.rows))
+                if columns > 1 or merge is not None:
+                    grid.spans[first, column] = columns, len(grid.rows) - first + 1
+                texts += [text, *[""] * (columns - 1)]
+            grid.rows.append(texts)
+        return with_single_headers(grid)
 
     def text_of(self, element: BaseOxmlElement) -> str:
         """Return the text that a reader sees in a paragraph, without the text boxes anchored in it."""
@@ -162,6 +178,14 @@ class _Reader:
             elif node.tag != _TEXT_BOX:
                 stack.extend(reversed(node))
         return "".join(parts).strip()
+
+
+def _is_picture(drawing: BaseOxmlElement) -> bool:
+    """Return whether a drawing shows a picture in which text could be read."""
+    extent = drawing.find(f"{_DRAWING}extent")
+    sides = [extent.get(name, "0") for name in ("cx", "cy")] if extent is not None else ["0"]
+    is_large = all(side.isascii() and side.isdigit() and int(side[:18]) >= _LEAST_PICTURE for side in sides)
+    return is_large and next(drawing.iter(_PICTURE), None) is not None
 
 
 def _nested(parent: BaseOxmlElement, tag: str) -> Iterator[BaseOxmlElement]:

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from services.knowledge.loaders.decoding import decode
 from services.knowledge.loaders.html_visibility import remove_invisible
 from services.knowledge.loaders.outline import Outline
-from services.knowledge.loaders.tables import Cell, laid_out
+from services.knowledge.loaders.tables import Cell, laid_out, with_single_headers
 from services.knowledge.models import Omissions, Section
 
 _DROPPED = {
@@ -110,11 +110,20 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
         child = child.next
 
 
+def table_rows(fragment: str) -> list[list[str]]:
+    """Return the visible cells of the first table in a fragment of HTML, [] for a layout table."""
+    tree = LexborHTMLParser(fragment)
+    remove_invisible(tree)
+    table = tree.css_first("table")
+    return _rows(table) if table is not None else []
+
+
 def _rows(table: LexborNode) -> list[list[str]]:
     """Return the cells of a data table, or [] for a layout table (one column, or tables or headings inside)."""
     if table.css_first("table table, h1, h2, h3, h4, h5, h6") is not None:
         return []
-    rows = laid_out([_cell(cell) for cell in _children(row) if cell.tag in ("td", "th")] for row in table.css("tr"))
+    cells = ([_cell(cell) for cell in _children(row) if cell.tag in ("td", "th")] for row in table.css("tr"))
+    rows = with_single_headers(laid_out(cells))
     caption = table.css_first("caption")
     if caption is not None:
         rows.insert(0, [_flat_text(caption)])

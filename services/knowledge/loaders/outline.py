@@ -1,5 +1,6 @@
 """Track the path of headings while a document is read from top to bottom."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from services.knowledge.loaders.line_headings import line_heading
@@ -7,6 +8,10 @@ from services.knowledge.loaders.tables import table_sections
 from services.knowledge.models import Section
 
 _MAX_TITLE_CHARS = 100
+# Such as 表 2 教学进度, 附表一：收费标准, Table 3: Results and 单位：万元.
+_TABLE_TITLE = re.compile(
+    r"(?:(?:[续附]?表|Table)\s*[\d一二三四五六七八九十]|[（(]?单位\s*[:：]).{0,60}", re.IGNORECASE
+)
 
 
 class Outline:
@@ -23,6 +28,7 @@ class Outline:
         self._lines: list[str] = []
         self._bare = False
         self._complete = False
+        self._table_title = ""
 
     def heading(self, level: int, title: str, *, complete: bool = False) -> Iterator[Section]:
         """Start a heading, and end the current headings of the same and deeper levels. Level 1 is the top.
@@ -56,13 +62,28 @@ class Outline:
         if found is None or found.is_text:
             self.line(text)
 
-    def table(self, rows: Iterable[Sequence[str]]) -> Iterator[Section]:
-        """Add a table under the current heading; rows are lists of cells, and the first row is the header."""
-        sections = list(table_sections(rows, self._page, self._titles()))
+    def table(self, rows: Iterable[Sequence[str]], *, continues: bool = False) -> Iterator[Section]:
+        """Add a table under the current heading; rows are lists of cells, and the first row is the header.
+
+        A line directly above it that names it becomes its title. A table that `continues` the last one has its title.
+        """
+        title = self._table_title if continues else ""
+        if not continues and self._lines and _TABLE_TITLE.fullmatch(self._lines[-1].strip()):
+            title = self._lines.pop().strip()
+        sections = list(table_sections(rows, self._page, self._titles(), title))
         if sections:
+            self._table_title = title
             yield from self._flush(keep_bare=True)
             self._bare = False
             yield from sections
+        elif title:
+            self._lines.append(title)
+
+    def uncertain_table(self, text: str) -> Iterator[Section]:
+        """Add the lines of a table whose rows and columns could not be told."""
+        yield from self._flush(keep_bare=True)
+        self._bare = False
+        yield Section(text, self._page, self._titles(), uncertain_table=True)
 
     def turn_page(self, page: int) -> Iterator[Section]:
         """Continue on another page under the same headings."""

@@ -4,6 +4,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from unicodedata import normalize
 
@@ -12,7 +13,10 @@ from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
 from pypdf.generic import Destination
 
 from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.pdf_glyphs import GlyphFont
+from services.knowledge.loaders.pdf_layout import page_layout
 from services.knowledge.loaders.pdf_lines import full_width, glue, joined
+from services.knowledge.loaders.pdf_tables import PageTable, page_lines
 from services.knowledge.loaders.pdf_visibility import PageInk, hidden_layers
 from services.knowledge.models import Omissions, Section
 from services.knowledge.rejections import Rejection, rejected
@@ -35,6 +39,11 @@ _PAGE_NUMBER = re.compile(
 _FIRST_SENTENCE = re.compile(rf"[^{WIDE_ENDS}]{{0,300}}?[{WIDE_ENDS}][{CLOSING_QUOTES}]*")
 _MAX_BOOKMARKS = 5000
 
+# A line of a page, or a table in its place among the lines.
+_Line = str | PageTable
+# A paragraph as (None, text), a heading as (level, title), or a table.
+_Block = tuple[int | None, str] | PageTable
+
 
 def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     """Yield a section for each page, and for each bookmark, at the line that is its title.
@@ -51,22 +60,42 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
 
 def _sections(reader: PdfReader, omissions: Omissions) -> Iterator[Section]:
     _unlock(reader)
-    layers = hidden_layers(reader)
-    pages = without_running_heads([_lines(reader, index, layers, omissions) for index in range(len(reader.pages))])
+    layers, fonts = hidden_layers(reader), dict[int, GlyphFont]()
+    pages = without_running_heads(
+        [_lines(reader, index, layers, fonts, omissions) for index in range(len(reader.pages))]
+    )
     if not pages:
         raise rejected(Rejection.CORRUPT, "no pages")
     if not any(pages):
         raise rejected(Rejection.SCANNED, f"{len(pages)} pages without text")
     bookmarks = _bookmarks(reader)
     outline = Outline(page=1)
+    above: PageTable | None = None
     for number, blocks in enumerate(_pages_of_blocks(pages, bookmarks), start=1):
         yield from outline.turn_page(number)
-        for level, text in blocks:
+        for block in blocks:
+            if isinstance(block, PageTable):
+                continues = above is not None and block.continues(above)
+                table = replace(block, rows=block.rows_below(above)) if above and continues else block
+                yield from _table(table, outline, continues=continues)
+                # Its first row is the header of the whole table, for the page after this one too.
+                above = table
+                continue
+            above = None
+            level, text = block
             if level is None:
                 yield from outline.prose(text)
             else:
                 yield from outline.heading(level, text)
     yield from outline.close()
+
+
+def _table(table: PageTable, outline: Outline, *, continues: bool) -> Iterator[Section]:
+    """Yield the sections of a table; `continues` means that it goes on with the one before it."""
+    if table.rows is None:
+        yield from outline.uncertain_table(table.text)
+    else:
+        yield from outline.table(table.rows, continues=continues)
 
 
 def _unlock(reader: PdfReader) -> None:
@@ -82,21 +111,50 @@ def _unlock(reader: PdfReader) -> None:
     raise rejected(Rejection.ENCRYPTED, detail)
 
 
-def _lines(reader: PdfReader, index: int, layers: frozenset[int], omissions: Omissions) -> list[str]:
-    """Return the visible lines of a page that are not blank."""
+def _lines(
+    reader: PdfReader, index: int, layers: frozenset[int], fonts: dict[int, GlyphFont], omissions: Omissions
+) -> list[_Line]:
+    """Return the visible lines of a page that are not blank, and its tables."""
     try:
         page = reader.pages[index]
-        ink = PageInk(page, layers)
+        ink = PageInk(page, layers, fonts=fonts)
         text = _extracted(page, ink)
         if unseen := ink.unseen():
             whole = len("".join(text.split()))
             text = _extracted(page, PageInk(page, layers, unseen))
             omissions.hidden_text |= len("".join(text.split())) < whole
+        lines = _laid_out(ink, unseen, text)
     except (MemoryError, LimitReachedError):
         raise
     except Exception as error:  # pypdf lets any error of its parsers propagate
         raise rejected(Rejection.CORRUPT_PAGE, repr(error), page=index + 1) from error
-    return [_respaced(line) for raw in text.translate(_LOOKALIKES).splitlines() if (line := raw.strip())]
+    if not lines:
+        # The page is a scan, or a picture with invisible text over it.
+        omissions.pictures += int(ink.images > 0)
+    return lines
+
+
+def _laid_out(ink: PageInk, unseen: frozenset[int], text: str) -> list[_Line]:
+    """Return the lines and tables of a page whose visible text is `text`, without tables if glyphs were not placed."""
+    lines: list[_Line] = []
+    if not ink.has_unplaced_text:
+        layout = page_layout((glyph for glyph in ink.glyphs if glyph.string not in unseen), ink.rules)
+        lines = list(page_lines(layout))
+        # Reading the glyphs twice must give the same text, or else some of it is in the wrong place or missing.
+        if not any(isinstance(line, PageTable) for line in lines) or Counter(
+            character for mark in layout.marks for character in "".join(mark.text.split())
+        ) != Counter("".join(text.split())):
+            lines = []
+    whole: list[_Line] = [*text.splitlines()]
+    cleaned = [_cleaned(line) for line in lines or whole]
+    return [line for line in cleaned if line]
+
+
+def _cleaned(line: _Line) -> _Line:
+    if isinstance(line, str):
+        return _respaced(line.translate(_LOOKALIKES).strip())
+    rows = line.rows and [[_respaced(cell.translate(_LOOKALIKES).strip()) for cell in row] for row in line.rows]
+    return replace(line, rows=rows, text=line.text.translate(_LOOKALIKES))
 
 
 def _extracted(page: PageObject, ink: PageInk) -> str:
@@ -109,7 +167,7 @@ def _respaced(line: str) -> str:
     return _SPACED_HANZI.sub("", line) if spaced > 2 and spaced > 2 * len(_HANZI_PAIR.findall(line)) else line
 
 
-def without_running_heads(pages: list[list[str]]) -> list[list[str]]:
+def without_running_heads(pages: list[list[_Line]]) -> list[list[_Line]]:
     """Return the pages without headers, footers and page numbers: recurring lines among a page's first or last two.
 
     Lines count as the same if they differ only in digits; bare page numbers must increase with the pages.
@@ -123,33 +181,37 @@ def without_running_heads(pages: list[list[str]]) -> list[list[str]]:
     ]
 
 
-def _edge_places(lines: list[str]) -> set[int]:
+def _edge_places(lines: Sequence[_Line]) -> set[int]:
     count = len(lines)
     return {*range(min(_EDGE_LINES, count)), *range(max(0, count - _EDGE_LINES), count)}
 
 
-def _key(line: str, index: int) -> str:
+def _key(line: _Line, index: int) -> str:
+    if isinstance(line, PageTable):
+        return f"table {id(line)}"
     number = _PAGE_NUMBER.fullmatch(line)
     if number:
         return f"page number {int(number[1]) - index}"
     return re.sub(r"\d+", "#", "".join(line.split()))
 
 
-def _pages_of_blocks(
-    pages: list[list[str]], bookmarks: dict[int, list[tuple[int, str]]]
-) -> list[list[tuple[int | None, str]]]:
-    """Return the paragraphs of each page as (None, text) and its headings as (level, title).
+def _pages_of_blocks(pages: list[list[_Line]], bookmarks: dict[int, list[tuple[int, str]]]) -> list[list[_Block]]:
+    """Return the paragraphs, headings and tables of each page.
 
     A sentence that crosses a page break belongs to the page where it begins.
     """
-    result: list[list[tuple[int | None, str]]] = []
-    previous: list[str] = []
+    result: list[list[_Block]] = []
+    previous: list[_Line] = []
     for index, lines in enumerate(pages):
-        blocks: list[tuple[int | None, str]] = []
+        blocks: list[_Block] = []
         pending: list[str] = []
         titles = list(bookmarks.get(index, ()))
-        width = full_width(lines)
+        width = full_width(_texts(lines))
         for line in lines:
+            if isinstance(line, PageTable):
+                blocks += [*((None, text) for text in joined(pending, width)), line]
+                pending = []
+                continue
             matches = [place for place, (_, title) in enumerate(titles) if _compact(title) == _compact(line)]
             if matches:
                 blocks += [(None, text) for text in joined(pending, width)]
@@ -162,22 +224,28 @@ def _pages_of_blocks(
         blocks += [(None, text) for text in joined(pending, width)]
         blocks += titles
         if result and previous and lines:
-            _carry_sentence(result[-1], blocks, glue(previous[-1], lines[0], full_width(previous)))
+            last, first = previous[-1], lines[0]
+            if isinstance(last, str) and isinstance(first, str):
+                _carry_sentence(result[-1], blocks, glue(last, first, full_width(_texts(previous))))
         result.append(blocks)
         previous = lines
     return result
 
 
-def _carry_sentence(
-    before: list[tuple[int | None, str]], after: list[tuple[int | None, str]], between: str | None
-) -> None:
-    if between is None or before[-1][0] is not None or after[0][0] is not None:
+def _texts(lines: Sequence[_Line]) -> list[str]:
+    return [line for line in lines if isinstance(line, str)]
+
+
+def _carry_sentence(before: list[_Block], after: list[_Block], between: str | None) -> None:
+    last, first = before[-1], after[0]
+    if between is None or isinstance(last, PageTable) or isinstance(first, PageTable):
         return
-    first = after[0][1]
-    sentence = _FIRST_SENTENCE.match(first)
+    if last[0] is not None or first[0] is not None:
+        return
+    sentence = _FIRST_SENTENCE.match(first[1])
     if sentence:
-        before[-1] = (None, before[-1][1] + between + sentence[0])
-        rest = first[sentence.end() :].lstrip()
+        before[-1] = (None, last[1] + between + sentence[0])
+        rest = first[1][sentence.end() :].lstrip()
         after[:1] = [(None, rest)] if rest else []
 
 

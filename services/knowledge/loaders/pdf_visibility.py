@@ -16,17 +16,23 @@ from pypdf.generic import ByteStringObject, ContentStream, DictionaryObject, Ind
 
 from services.knowledge.loaders.colours import WHITE, Colour, blends
 from services.knowledge.loaders.pdf_colours import BLACK, ColourSpace, colour_space, device_colour
+from services.knowledge.loaders.pdf_glyphs import Glyph, GlyphFont, Rule
 
 _LOG = logging.getLogger(__name__)
 
 _Matrix = tuple[float, float, float, float, float, float]
 _GREY = ColourSpace(1)
 _IDENTITY: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-_FILLING = (b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*")
+_FILLING = (b"f", b"F", b"f*")
+_FILLING_AND_STROKING = (b"B", b"B*", b"b", b"b*")
 _LEAST_POINTS = 1.0
 _LEAST_ALPHA = 0.05
 # Thinner areas are lines and frames, with no text on or under them.
 _LEAST_AREA_SIDE = 2.0
+_MOST_RULE_WIDTH = 2.5
+# A page with more of them is an attack or a drawing, and is read without tables.
+_MOST_GLYPHS, _MOST_RULES = 100_000, 20_000
+_DEPTH_OF_VERTICAL_EM = 0.88
 # A string is probed at five places along its estimated length. Because of a wrong estimate, a hidden string may appear
 # visible at one of them.
 _PROBES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -130,6 +136,8 @@ class _State:
     rise: float = 0.0
     stretch: float = 1.0
     spacing: float = 0.0
+    word_spacing: float = 0.0
+    font: GlyphFont | None = None
     # The numbers of the strings that further painting in this state is clipped to.
     text_clip: tuple[int, ...] = ()
 
@@ -141,6 +149,12 @@ class _Path:
     points: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     rectangles: int = 0
     is_other: bool = False
+    # The straight segments, and the rectangles as boxes.
+    segments: list[Rule] = field(default_factory=list[Rule])
+    boxes: list[_Box] = field(default_factory=list[_Box])
+    # Where the present subpath began and where the pen is.
+    begin: tuple[float, float] | None = None
+    pen: tuple[float, float] | None = None
 
     def box(self) -> _Box | None:
         return _Box.around(self.points) if self.points else None
@@ -159,9 +173,17 @@ class PageInk:
 
     After a first pass, `unseen` returns the numbers of the strings that a reader does not see. A second pass over the
     same page takes these numbers as `left_out` and removes the strings from pypdf's input.
+
+    With `fonts`, a cache that all pages of a file share, the pass also places every glyph and records the drawn lines.
     """
 
-    def __init__(self, page: PageObject, hidden_layers: frozenset[int], left_out: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        page: PageObject,
+        hidden_layers: frozenset[int],
+        left_out: frozenset[int] = frozenset(),
+        fonts: "dict[int, GlyphFont] | None" = None,
+    ) -> None:
         crop = page.cropbox
         self._page_box = _Box(float(crop.left), float(crop.bottom), float(crop.right), float(crop.top))
         self._pdf = page.pdf
@@ -180,6 +202,14 @@ class PageInk:
         self._marks: list[bool] = []
         self._areas: list[_Area] = []
         self._shown: list[_Shown] = []
+        self._fonts = fonts
+        # Where the next glyph begins on the present line.
+        self._glyph_pen = 0.0
+        self.glyphs: list[Glyph] = []
+        self.rules: list[Rule] = []
+        # Whether the page shows text that `glyphs` lacks.
+        self.has_unplaced_text = False
+        self.images = 0
         self._actions = self._operator_actions()
 
     def before(self, operator: bytes, operands: Any, _matrix: Any, _text_matrix: Any) -> None:
@@ -270,26 +300,29 @@ class PageInk:
             b"Ts": lambda operands: self._set(rise=float(operands[0])),
             b"Tz": lambda operands: self._set(stretch=float(operands[0]) / 100),
             b"Tc": lambda operands: self._set(spacing=float(operands[0])),
+            b"Tw": lambda operands: self._set(word_spacing=float(operands[0])),
             b"Td": lambda operands: self._next_line(float(operands[0]), float(operands[1])),
             b"TD": self._next_line_with_leading,
             b"Tm": self._place_text,
             b"T*": lambda _: self._next_line(0.0, -self._state.leading),
-            b"Tj": lambda operands: self._show(operands, [0]),
+            b"Tj": lambda operands: self._show_one(operands, 0),
             b"TJ": self._show_array,
             b"'": self._show_on_next_line,
             b'"': self._show_spaced_on_next_line,
             b"re": self._rectangle,
-            b"m": lambda operands: self._points(operands, 1),
-            b"l": lambda operands: self._points(operands, 1),
+            b"m": self._move,
+            b"l": self._line_to,
+            b"h": lambda _: self._close(),
             b"c": lambda operands: self._curve(operands, 3),
             b"v": lambda operands: self._curve(operands, 2),
             b"y": lambda operands: self._curve(operands, 2),
             b"W": lambda _: self._clip(),
             b"W*": lambda _: self._clip(),
-            b"n": lambda _: self._end_path(is_filled=False),
-            b"S": lambda _: self._end_path(is_filled=False),
-            b"s": lambda _: self._end_path(is_filled=False),
+            b"n": lambda _: self._end_path(),
+            b"S": lambda _: self._end_path(is_stroked=True),
+            b"s": lambda _: self._close_and_stroke(),
             **{name: lambda _: self._end_path(is_filled=True) for name in _FILLING},
+            **{name: lambda _: self._end_path(is_filled=True, is_stroked=True) for name in _FILLING_AND_STROKING},
             b"sh": lambda _: self._paint(self._state.clip, None, is_whole=False),
             b"INLINE IMAGE": lambda operands: self._draw_image(operands.get("settings", {})),
             b"Do": self._draw_object,
@@ -333,6 +366,8 @@ class PageInk:
         if "/Font" in parameters:
             font, size = parameters["/Font"]
             self._set(font_size=float(size), is_type3=font.get_object().get("/Subtype") == "/Type3")
+            self._state.font = None
+            self._state.font = self._glyph_font(font.get_object())
 
     def _space(self, operands: Any) -> ColourSpace:
         return colour_space(operands[0], _dictionary(self._resources, "/ColorSpace"))
@@ -340,7 +375,7 @@ class PageInk:
     # -- text ---------------------------------------------------------------------------------------------------------
 
     def _begin_text(self) -> None:
-        self._line, self._pen = _IDENTITY, (0.0, 0.0)
+        self._line, self._pen, self._glyph_pen = _IDENTITY, (0.0, 0.0), 0.0
         self._clipped_text = []
 
     def _end_text(self) -> None:
@@ -353,26 +388,33 @@ class PageInk:
         fonts = _dictionary(self._resources, "/Font")
         font = fonts[operands[0]].get_object() if operands[0] in fonts else {}
         self._state.is_type3 = font.get("/Subtype") == "/Type3"
+        self._state.font = None
+        self._state.font = self._glyph_font(font)
 
     def _next_line(self, across: float, up: float) -> None:
         self._line = _times((1.0, 0.0, 0.0, 1.0, across, up), self._line)
-        self._pen = (0.0, 0.0)
+        self._pen, self._glyph_pen = (0.0, 0.0), 0.0
 
     def _next_line_with_leading(self, operands: Any) -> None:
         self._state.leading = -float(operands[1])
         self._next_line(float(operands[0]), float(operands[1]))
 
     def _place_text(self, operands: Any) -> None:
-        self._line, self._pen = _matrix(operands), (0.0, 0.0)
+        self._line, self._pen, self._glyph_pen = _matrix(operands), (0.0, 0.0), 0.0
 
     def _show_on_next_line(self, operands: Any) -> None:
         self._next_line(0.0, -self._state.leading)
-        self._show(operands, [0])
+        self._show_one(operands, 0)
 
     def _show_spaced_on_next_line(self, operands: Any) -> None:
+        self._state.word_spacing = float(operands[0])
         self._state.spacing = float(operands[1])
         self._next_line(0.0, -self._state.leading)
-        self._show(operands, [2])
+        self._show_one(operands, 2)
+
+    def _show_one(self, operands: Any, place: int) -> None:
+        self._place_glyphs(operands[place])
+        self._show(operands, [place])
 
     def _show_array(self, operands: Any) -> None:
         array = operands[0]
@@ -380,6 +422,7 @@ class PageInk:
         for place, item in enumerate(array):
             if isinstance(item, str | bytes):
                 strings.append(place)
+                self._place_glyphs(item)
                 continue
             # Numbers move to the left, in thousandths of the font size.
             move = -float(item) / 1000
@@ -388,6 +431,7 @@ class PageInk:
                 strings = []
             step = move * self._state.font_size * self._state.stretch
             self._pen = (self._pen[0] + step, self._pen[1] + step)
+            self._glyph_pen += move * self._state.font_size if self._is_vertical() else step
         if strings:
             self._show(array, strings)
 
@@ -401,6 +445,43 @@ class PageInk:
         if number in self._left_out:
             for place in places:
                 operands[place] = ByteStringObject(b"")
+
+    def _glyph_font(self, resource: Any) -> GlyphFont | None:
+        """Return the font of a resource, None if glyphs are not placed or the font is damaged."""
+        if self._fonts is None or not resource:
+            return None
+        # The font keeps its resource alive, so that no other one gets its id.
+        found = self._fonts.get(id(resource))
+        if found is None:
+            found = self._fonts[id(resource)] = GlyphFont(resource)
+        return found
+
+    def _is_vertical(self) -> bool:
+        return self._state.font is not None and self._state.font.is_vertical
+
+    def _place_glyphs(self, string: str | bytes) -> None:
+        """Record the glyphs of the string that will have the next number."""
+        if self._fonts is None:
+            return
+        state, number = self._state, len(self._shown)
+        if state.font is None or len(self.glyphs) + len(string) > _MOST_GLYPHS:
+            self.has_unplaced_text |= bool(string)
+            return
+        matrix, em = _times(self._line, state.matrix), state.font_size
+        size = abs(em) * hypot(*matrix[2:4])
+        for text, width, is_space in state.font.glyphs(string):
+            pen = self._glyph_pen
+            spacing = state.spacing + (state.word_spacing if is_space else 0.0)
+            if state.font.is_vertical:
+                # The origin of a glyph is the middle of its upper edge, and the pen moves down by an em.
+                left, bottom = -em / 2, pen - _DEPTH_OF_VERTICAL_EM * em
+                ends = _at(matrix, left, bottom), _at(matrix, left + em, bottom)
+                self._glyph_pen = pen - em + spacing
+            else:
+                end = pen + width * em * state.stretch
+                ends = _at(matrix, pen, state.rise), _at(matrix, end, state.rise)
+                self._glyph_pen = end + spacing * state.stretch
+            self.glyphs.append(Glyph(text, *ends, size, number))
 
     def _string(self, size: int) -> _Shown:
         state = self._state
@@ -440,6 +521,27 @@ class PageInk:
         corners = [(x, y), (x + wide, y), (x + wide, y + high), (x, y + high)]
         self._path.points += [_at(matrix, *corner) for corner in corners]
         self._path.rectangles += 1
+        self._path.boxes.append(_Box.around(self._path.points[-4:]))
+
+    def _move(self, operands: Any) -> None:
+        self._points(operands, 1)
+        self._path.begin = self._path.pen = self._path.points[-1]
+
+    def _line_to(self, operands: Any) -> None:
+        self._points(operands, 1)
+        self._draw_to(self._path.points[-1])
+
+    def _draw_to(self, end: tuple[float, float] | None) -> None:
+        if self._path.pen is not None and end is not None:
+            self._path.segments.append(Rule(self._path.pen, end))
+        self._path.pen = end
+
+    def _close(self) -> None:
+        self._draw_to(self._path.begin)
+
+    def _close_and_stroke(self) -> None:
+        self._close()
+        self._end_path(is_stroked=True)
 
     def _points(self, operands: Any, count: int) -> None:
         values = [float(operand) for operand in operands[: 2 * count]]
@@ -449,12 +551,16 @@ class PageInk:
     def _curve(self, operands: Any, count: int) -> None:
         self._points(operands, count)
         self._path.is_other = True
+        self._path.pen = None
 
     def _clip(self) -> None:
         self._clips = True
 
-    def _end_path(self, *, is_filled: bool) -> None:
+    def _end_path(self, *, is_filled: bool = False, is_stroked: bool = False) -> None:
         box = self._path.box()
+        places_rules = self._fonts is not None and len(self.rules) < _MOST_RULES
+        if places_rules and (is_filled or is_stroked) and not self._is_layer_off():
+            self._record_rules(is_stroked=is_stroked)
         if is_filled and box is not None:
             self._paint(box, self._state.fill, is_whole=self._path.is_rectangle())
         if self._clips:
@@ -463,6 +569,26 @@ class PageInk:
                 self._state.is_clip_whole = self._state.is_clip_whole and self._path.is_rectangle()
             self._clips = False
         self._path = _Path()
+
+    def _record_rules(self, *, is_stroked: bool) -> None:
+        """Record the lines of the path: its segments if it is stroked, and filled rectangles that are thin."""
+        path, boxes = self._path, list(self._path.boxes)
+        if is_stroked:
+            self.rules += path.segments
+        elif path.segments and path.is_rectangle() and (box := path.box()) is not None:
+            boxes.append(box)
+        for box in boxes:
+            middle_x, middle_y = (box.left + box.right) / 2, (box.bottom + box.top) / 2
+            wide, high = box.right - box.left, box.top - box.bottom
+            if high <= min(wide, _MOST_RULE_WIDTH):
+                self.rules.append(Rule((box.left, middle_y), (box.right, middle_y)))
+            elif wide <= _MOST_RULE_WIDTH:
+                self.rules.append(Rule((middle_x, box.bottom), (middle_x, box.top)))
+            elif is_stroked:
+                corners = [
+                    (box.left, box.bottom), (box.right, box.bottom), (box.right, box.top), (box.left, box.top)
+                ]  # fmt: skip
+                self.rules += [Rule(corners[place - 1], corners[place]) for place in range(4)]
 
     def _paint(self, box: _Box, colour: Colour | None, *, is_whole: bool, is_image: bool = False) -> None:
         state = self._state
@@ -483,6 +609,7 @@ class PageInk:
         if image.get("/ImageMask", image.get("/IM")):
             self._paint(box, self._state.fill, is_whole=False)
             return
+        self.images += 1
         is_upright = not (matrix[1] or matrix[2]) or not (matrix[0] or matrix[3])
         is_solid = is_upright and "/SMask" not in image and "/Mask" not in image
         self._paint(box, WHITE if _is_white(image) else None, is_whole=is_solid, is_image=True)

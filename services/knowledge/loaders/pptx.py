@@ -6,12 +6,13 @@ from pathlib import Path
 import pptx
 from pptx.shapes.autoshape import Shape
 from pptx.shapes.graphfrm import GraphicFrame
+from pptx.shapes.picture import Picture
 from pptx.slide import Slide
 from pptx.table import Table
 
 from services.knowledge.loaders.outline import Outline
 from services.knowledge.loaders.pptx_visibility import SlideView
-from services.knowledge.loaders.tables import Cell, laid_out
+from services.knowledge.loaders.tables import Cell, laid_out, with_single_headers
 from services.knowledge.models import Omissions, Section
 
 
@@ -26,6 +27,7 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     for number, slide in enumerate(presentation.slides, start=1):
         view = SlideView(slide, width, height)
         if view.is_shown:
+            omissions.pictures += sum(isinstance(shape, Picture) for shape in view.shapes())
             yield from _sections(slide, number, view)
         omissions.hidden_text |= view.has_hidden_text
 
@@ -65,7 +67,7 @@ def _table_rows(table: Table, view: SlideView) -> list[list[str]]:
             else:
                 cells.append(Cell(view.text_of_cell(cell)))
         rows.append(cells)
-    return laid_out(rows)
+    return with_single_headers(laid_out(rows))
 
 
 def _chart_rows(frame: GraphicFrame) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from services.knowledge.models import Section
 
@@ -14,6 +14,14 @@ _MOST_ROWS_SPANNED = 1000
 # If fewer cells than this are filled, rows name the column of each value, because most of the text would be bars.
 _SPARSE_SHARE = 0.1
 _SPARSE_WIDTH = 20
+_MOST_HEADER_ROWS = 4
+_MOST_SIDE_BY_SIDE = 4
+NAME_SEPARATOR = " / "
+_FIGURE_CHARS = 24
+_TITLE_CHARS = 80
+_NOTE = re.compile(r"[（(【*＊]*\s*(?:注|备\s*注|说明|附注|Notes?)\s*[\d一二三]?\s*[:：】)）.]", re.IGNORECASE)
+_NOTE_CHARS = 20
+_CLAUSE = re.compile(r"[，。；：]")
 _LONE_BAR = re.compile(r"(?<!\S)\|(?!\S)")
 
 
@@ -31,15 +39,26 @@ def repeated(text: str) -> str:
     return text if len(text) <= _REPEATED_CHARS else ""
 
 
-def laid_out(rows: Iterable[Iterable[Cell]]) -> list[list[str]]:
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows of texts with every cell in its column.
+
+    `spans` maps the first row and column of each cell that spans several to its number of columns and rows.
+    """
+
+    rows: list[list[str]] = field(default_factory=list[list[str]])
+    spans: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict[tuple[int, int], tuple[int, int]])
+
+
+def laid_out(rows: Iterable[Iterable[Cell]]) -> Grid:
     """Return rows of texts with every cell in its column, as in the HTML table model.
 
     Spanned columns are empty. In spanned rows a short text is repeated.
 
-    >>> laid_out([[Cell("体育", rows=2), Cell("语文")], [Cell("数学")]])
+    >>> laid_out([[Cell("体育", rows=2), Cell("语文")], [Cell("数学")]]).rows
     [['体育', '语文'], ['体育', '数学']]
     """
-    grid: list[list[str]] = []
+    grid = Grid()
     # Maps a column to the text that continues from above, and the number of rows that it still covers.
     above: dict[int, tuple[str, int]] = {}
     for row in rows:
@@ -53,48 +72,208 @@ def laid_out(rows: Iterable[Iterable[Cell]]) -> list[list[str]]:
         for cell in row:
             while place in above:
                 place += 1
-            height = min(cell.rows, _MOST_ROWS_SPANNED)
-            for offset in range(max(1, min(cell.columns, _MOST_COLUMNS_SPANNED))):
+            height = max(1, min(cell.rows, _MOST_ROWS_SPANNED))
+            width = max(1, min(cell.columns, _MOST_COLUMNS_SPANNED))
+            if width > 1 or height > 1:
+                grid.spans[len(grid.rows), place] = width, height
+            for offset in range(width):
                 text = "" if offset else cell.text
                 texts[place + offset] = text
                 if height > 1:
                     coming[place + offset] = (repeated(text), height - 1)
-            place += max(1, min(cell.columns, _MOST_COLUMNS_SPANNED))
-        grid.append([texts.get(column, "") for column in range(max(texts, default=-1) + 1)])
+            place += width
+        grid.rows.append([texts.get(column, "") for column in range(max(texts, default=-1) + 1)])
         above = coming
     return grid
 
 
+def with_single_headers(grid: Grid) -> list[list[str]]:
+    """Return the rows of a table in which a header of several rows is one row, with one name for each column.
+
+    A header has several rows if one of its cells spans columns: as many as its other cells span, or two if the row
+    below names each of the spanned columns.
+
+    >>> head = [Cell("地区", rows=2), Cell("住宿", columns=2)], [Cell("旺季"), Cell("淡季")]
+    >>> with_single_headers(laid_out([*head, [Cell("省会"), Cell("450"), Cell("400")]]))
+    [['地区', '住宿 / 旺季', '住宿 / 淡季'], ['省会', '450', '400']]
+    """
+    rows: list[list[str]] = []
+    place, is_header_due = 0, True
+    while place < len(grid.rows):
+        filled = sum(1 for text in grid.rows[place] if text.strip())
+        is_header = is_header_due and (filled > 1 or (filled == 1 and _is_over_names(grid, place)))
+        height = _header_height(grid, place) if is_header else 1
+        rows.append(_names(grid, place, height) if height > 1 else grid.rows[place])
+        place += height
+        # Another header may stand under a title over the whole width.
+        is_header_due = filled == 0 or (filled == 1 and (is_header_due or _is_whole_row(grid, place - 1)))
+    return rows
+
+
+def _is_over_names(grid: Grid, row: int) -> bool:
+    """Return whether the only name of a row stands over names, beside the empty place above the label."""
+    below = grid.rows[row + 1] if row + 1 < len(grid.rows) else [""]
+    return not grid.rows[row][0] and bool(below[:1] and below[0])
+
+
+def _is_whole_row(grid: Grid, row: int) -> bool:
+    width = max(map(len, grid.rows))
+    return any(first == row and columns >= width for (first, _), (columns, _) in grid.spans.items())
+
+
+def _header_height(grid: Grid, row: int) -> int:
+    spans = {column: size for (first, column), size in grid.spans.items() if first == row}
+    wide = {column: columns for column, (columns, height) in spans.items() if columns > 1 and height == 1}
+    if row + 1 >= len(grid.rows):
+        return 1
+    heights = [height for _, height in spans.values() if height > 1]
+    if heights and (wide or _has_overflow(grid, row)):
+        height = min(heights)
+        return height if height <= _MOST_HEADER_ROWS and row + height < len(grid.rows) else 1
+    below = grid.rows[row + 1]
+    for column, columns in wide.items():
+        names = [text for text in below[column : column + columns] if text.strip()]
+        if len(names) < 2 or any(map(is_figure, names)):
+            return 1
+    return 2 if wide else 1
+
+
+def _has_overflow(grid: Grid, row: int) -> bool:
+    """Return whether the name over several columns is not merged with the empty cells beside it."""
+    return any(not name and text for name, text in zip(grid.rows[row], grid.rows[row + 1], strict=False))
+
+
+def _names(grid: Grid, row: int, height: int) -> list[str]:
+    """Return the names of the columns from the header that begins at a row."""
+    width = max(len(texts) for texts in grid.rows[row : row + height])
+    parts: list[list[str]] = [[] for _ in range(width)]
+    for number in range(row, row + height):
+        texts = [*grid.rows[number], *[""] * (width - len(grid.rows[number]))]
+        for column in range(width):
+            columns, rows = grid.spans.get((number, column), (1, 1))
+            # Without names of their own, the other columns below a cell are empty.
+            is_above_names = number + rows < row + height
+            if is_above_names and columns == 1 and texts[column]:
+                columns = next((n for n in range(column + 1, width) if texts[n]), width) - column
+            for covered in range(column + 1, min(column + columns, width) if is_above_names else 0):
+                texts[covered] = texts[column]
+        for column, text in enumerate(texts):
+            name = " ".join(text.split())
+            if name and name not in parts[column]:
+                parts[column].append(name)
+    return [NAME_SEPARATOR.join(names) for names in parts]
+
+
+def is_figure(text: str) -> bool:
+    """Return whether a cell holds a value rather than a name: a short text with a digit."""
+    return len(text) <= _FIGURE_CHARS and any(character.isdigit() for character in text)
+
+
+def last_header(rows: Iterable[Sequence[str]]) -> dict[int, str]:
+    """Return the header of the last part of a table by column, {} if it has none."""
+    filled = [cells for row in rows if (cells := _on_one_line(dict(enumerate(row))))]
+    *_, last = [], *_parts(filled)
+    _, body = _without_captions(last, max(map(len, filled), default=0))
+    return body[0] if body else {}
+
+
 def table_sections(
-    rows: Iterable[Sequence[str]], page: int | None = None, heading: tuple[str, ...] = ()
+    rows: Iterable[Sequence[str]], page: int | None = None, heading: tuple[str, ...] = (), title: str = ""
 ) -> Iterator[Section]:
     """Yield the sections of a table; see `sparse_table_sections`."""
     filled = ({column: cell for column, cell in enumerate(row) if cell.strip()} for row in rows)
-    return sparse_table_sections(filled, page, heading)
+    return sparse_table_sections(filled, page, heading, title)
 
 
 def sparse_table_sections(
-    rows: Iterable[dict[int, str]], page: int | None = None, heading: tuple[str, ...] = ()
+    rows: Iterable[dict[int, str]], page: int | None = None, heading: tuple[str, ...] = (), title: str = ""
 ) -> Iterator[Section]:
-    """Yield the sections of a table: its captions as text, then the table with its first row as header.
+    """Yield the sections of a table: each of its parts with a header of its own, and notes below it as text.
 
     A row maps columns, counted from 0, to texts. Rows with a single cell above a wider header are captions (a merged
-    title row). Empty rows and columns are dropped; line breaks inside a cell become spaces. A row is written as
-    `数学 | 语文 |  | 体育`, with a bar before an empty first cell; empty cells at its end are left out.
+    title row); they stand above the header like `title`. Empty rows and columns are dropped; line breaks inside a cell
+    become spaces. A row is written as `数学 | 语文 |  | 体育`, with a bar before an empty first cell and without the
+    empty cells at its end.
     """
     filled = [cells for row in rows if (cells := _on_one_line(row))]
     width = max(map(len, filled), default=0)
+    notes: list[dict[int, str]] = []
+    while len(filled) > 2 and len(filled[-1]) == 1 < width and _is_note(*filled[-1].values()):
+        notes.insert(0, filled.pop())
+    for part in _parts(filled):
+        captions, body = _without_captions(part, width)
+        lines = [title, *_written(captions)] if title else _written(captions)
+        title = ""
+        if len(body) < 2:
+            lines += _written(body)
+        if lines and (len(body) < 2 or sum(map(len, lines)) > _TITLE_CHARS):
+            yield Section("\n".join(lines), page, heading)
+            lines = []
+        if len(body) > 1:
+            header, *texts = _written(_unfolded(body))
+            yield Section("\n".join(texts), page, heading, table=True, header="\n".join((*lines, header)))
+    if notes:
+        yield Section("\n".join(_written(notes)), page, heading)
+
+
+def _is_note(text: str) -> bool:
+    return _NOTE.match(text) is not None or (len(text) > _NOTE_CHARS and _CLAUSE.search(text) is not None)
+
+
+def _without_captions(
+    part: list[dict[int, str]], whole_width: int
+) -> tuple[list[dict[int, str]], list[dict[int, str]]]:
+    """Return the captions of a part and the rows below them; `whole_width` is the most cells in a row of the table."""
     start = 0
-    while start < len(filled) and len(filled[start]) == 1 < width:
+    while start < len(part) and len(part[start]) == 1 < whole_width:
         start += 1
-    captions, body = filled[:start], filled[start:]
-    if len(body) < 2:
-        captions, body = filled, []
-    if captions:
-        yield Section("\n".join(_written(captions)), page, heading)
-    if body:
-        header, *lines = _written(body)
-        yield Section("\n".join(lines), page, heading, table=True, header=header)
+    return (part[:start], part[start:]) if len(part) - start > 1 else (part, [])
+
+
+def _parts(rows: list[dict[int, str]]) -> Iterator[list[dict[int, str]]]:
+    """Yield the parts of a table that have a header of their own.
+
+    Such a header names the columns of the figures that follow. It stands under a title, or its first cell is empty.
+    """
+    start, label = 0, min((column for row in rows for column in row), default=0)
+    for place in range(2, len(rows) - 1):
+        row, before = rows[place], rows[place - 1]
+        if place - start < 2 or not is_header(row, rows[place + 1 : place + 4]):
+            continue
+        if len(before) == 1 and place - 1 > start:
+            yield rows[start : place - 1]
+            start = place - 1
+        elif label not in row and label in before and len(before) > 1:
+            yield rows[start:place]
+            start = place
+    if start < len(rows):
+        yield rows[start:]
+
+
+def is_header(row: dict[int, str], below: list[dict[int, str]]) -> bool:
+    """Return whether a row names the columns of the rows below, which have figures in them."""
+    if len(row) < 2 or not all(any(map(str.isalpha, text)) and not is_figure(text) for text in row.values()):
+        return False
+    if len(set(row.values())) < len(row):
+        return False
+    figures = {column for values in below for column, text in values.items() if is_figure(text)}
+    others = {column for values in below for column in values}
+    return bool(figures & row.keys()) and len(row.keys() & others) * 3 >= 2 * len(others)
+
+
+def _unfolded(rows: list[dict[int, str]]) -> list[dict[int, str]]:
+    """Return a table whose columns are there twice or more, side by side, with them below each other."""
+    columns = sorted({column for row in rows for column in row})
+    names = [rows[0].get(column, "") for column in columns]
+    for count in range(_MOST_SIDE_BY_SIDE, 1, -1):
+        width = len(columns) // count
+        blocks = [columns[start : start + width] for start in range(0, len(columns), width)] if width > 1 else []
+        if len(blocks) == count and all(names) and names == names[:width] * count:
+            parts = (
+                {columns[n]: row[c] for n, c in enumerate(block) if c in row} for block in blocks for row in rows[1:]
+            )
+            return [{column: rows[0][column] for column in columns[:width]}, *(part for part in parts if part)]
+    return rows
 
 
 def _on_one_line(row: dict[int, str]) -> dict[int, str]:

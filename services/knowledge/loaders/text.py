@@ -1,5 +1,6 @@
 """Load plain text files."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from services.knowledge.models import Omissions, Section
 from services.text.sentences import ENDS, PAUSES
 
 _TITLE_LEVEL, _TITLE_CHARS = 10, 40
+# People write headings as in Markdown in any file.
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(\S.*?)\s*#*")
 
 
 def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
@@ -21,11 +24,14 @@ def sections_of(text: str) -> Iterator[Section]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     outline = Outline()
     start = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
-    if _is_title(lines[start : start + 2]):
+    if _is_title(lines[start : start + 2]) and not _HEADING.match(lines[start]):
         yield from outline.heading(_TITLE_LEVEL, lines[start])
         start += 1
     for line in lines[start:]:
-        yield from outline.prose(line)
+        if heading := _HEADING.fullmatch(line):
+            yield from outline.heading(len(heading[1]), heading[2])
+        else:
+            yield from outline.prose(line)
     yield from outline.close()
 
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -14,7 +15,7 @@ from openpyxl.styles.fills import PatternFill
 from openpyxl.worksheet.worksheet import Worksheet
 
 from services.knowledge.loaders.colours import WHITE, Colour, blends, from_hex
-from services.knowledge.loaders.tables import sparse_table_sections
+from services.knowledge.loaders.tables import Grid, sparse_table_sections, with_single_headers
 from services.knowledge.loaders.xlsx_layout import MergedRows, SheetLayout, read_layout
 from services.knowledge.models import Omissions, Section
 
@@ -23,6 +24,7 @@ _VISIBLE = "visible"
 # The limit of Excel; a file may declare more.
 _MOST_ROWS = 1_048_576
 _LEAST_POINTS = 1.0
+_HEADER_ROWS = 12
 # The colours 64 and 65 of the indexed palette are the foreground and background colours of the system.
 _INDEXED = {0: (0, 0, 0), 1: WHITE, 8: (0, 0, 0), 9: WHITE, 64: (0, 0, 0), 65: WHITE}
 _THEME = {0: WHITE, 1: (0, 0, 0)}
@@ -49,7 +51,8 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
             # Some programs write wrong dimensions, from one cell to the full grid, and openpyxl would trust them.
             sheet.reset_dimensions()
             if sheet.sheet_state == _VISIBLE:
-                rows = _rows(sheet, _layout(reader.archive, parts[name]), omissions)
+                layout = _layout(reader.archive, parts[name])
+                rows = _with_single_header(_rows(sheet, layout, omissions), layout)
                 yield from sparse_table_sections(rows, number, (name,))
             elif not omissions.hidden_text:
                 omissions.hidden_text = any(cell.value is not None for row in _cells(sheet) for cell in row)
@@ -65,8 +68,28 @@ def _cells(sheet: Worksheet) -> Iterator[tuple[_Cell, ...]]:
     return sheet.iter_rows(max_row=_MOST_ROWS)
 
 
-def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterator[dict[int, str]]:
-    """Yield the visible texts of each row by column; merged cells have their text in the first column of each row."""
+def _with_single_header(rows: Iterator[tuple[int, dict[int, str]]], layout: SheetLayout) -> Iterator[dict[int, str]]:
+    """Yield the rows with a header of several rows as one; it is among the first rows, and the sheet may be long."""
+    first = list(islice(rows, _HEADER_ROWS))
+    columns = sorted({column for _, row in first for column in row})
+    places = {number: place for place, (number, _) in enumerate(first)}
+    grid = Grid([[row.get(column, "") for column in columns] for _, row in first])
+    for merge in layout.merges:
+        if merge.first_row in places and merge.first_column in columns:
+            covered = sum(merge.first_column <= column <= merge.last_column for column in columns)
+            height = sum(merge.first_row <= number <= merge.last_row for number in places)
+            place = columns.index(merge.first_column)
+            grid.spans[places[merge.first_row], place] = covered, height
+    for row in with_single_headers(grid):
+        yield {column: text for column, text in zip(columns, row, strict=False) if text}
+    yield from (row for _, row in rows)
+
+
+def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterator[tuple[int, dict[int, str]]]:
+    """Yield the number and the visible texts of each row by column.
+
+    Merged cells have their text in the first column of each row.
+    """
     merged = MergedRows(layout.merges)
     for number, cells in enumerate(_cells(sheet), start=1):
         merged.enter(number)
@@ -84,7 +107,7 @@ def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterat
                 merge.text = text
             row[column] = text
         if row:
-            yield {**merged.repeated(number), **row}
+            yield number, {**merged.repeated(number), **row}
 
 
 def _is_drawn(cell: _Cell) -> bool:

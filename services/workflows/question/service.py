@@ -27,6 +27,7 @@ from services.retrieval.wording import asks_something, follows_up
 from services.session import KnowledgeCollection, chat_of
 from services.tracing.models import Outcome, RequestKind
 from services.tracing.service import TraceService
+from services.workflows.question.about_files import AboutFiles, FileReply, UploaderNames, by_number
 from services.workflows.question.recording import record_answer
 from services.workflows.question.small_talk import small_talk_reply
 from services.workflows.question.written import review, says_nothing
@@ -50,9 +51,11 @@ class QuestionAnswering:
         turns: Turns,
         memory: MemoryService,
         traces: TraceService,
+        about_files: AboutFiles,
         budget: ModelBudget | None = None,
     ) -> None:
         self._retriever = retriever
+        self._about_files = about_files
         self._chain = chain
         self._turns = turns
         self._memory = memory
@@ -62,8 +65,15 @@ class QuestionAnswering:
         # restart.
         self._unasked: dict[str, tuple[Source, ...]] = {}
 
-    async def ask(self, session_id: str, user_id: int, collection: KnowledgeCollection, question: Question) -> Answer:
-        """Answer and remember the turn.
+    async def ask(
+        self,
+        session_id: str,
+        user_id: int,
+        collection: KnowledgeCollection,
+        question: Question,
+        names: UploaderNames = by_number,
+    ) -> Answer:
+        """Answer and remember the turn. `names` says what to call the uploader of a file, if that is asked.
 
         Always return something to send; raise only if the records themselves fail.
         """
@@ -81,11 +91,15 @@ class QuestionAnswering:
                     quoted=question.quoted,
                 ) as record,
             ):
-                question = await _in_context(question, turn)
                 retrieval = None
                 try:
-                    retrieval = await self._retriever.retrieve(collection.name, question)
-                    answer = await self._answered(question, retrieval, turn.history)
+                    if reply := await self._about_files.reply(collection.name, question, turn, names):
+                        retrieval = reply.passages
+                        answer = await self._about_file(question, reply, turn.history)
+                    else:
+                        question = await _in_context(question, turn)
+                        retrieval = await self._retriever.retrieve(collection.name, question)
+                        answer = await self._answered(question, retrieval, turn.history)
                 except SearchIndexError as error:
                     log.exception("searching %s failed", collection.name)
                     answer = Answer(AnswerKind.FAILED, error.told())
@@ -143,6 +157,20 @@ class QuestionAnswering:
         """Schedule the summary of a long history, which can wait until the reply is sent."""
         self._memory.schedule_summary(session_id)
 
+    async def _about_file(self, question: Question, reply: FileReply, history: TurnHistory) -> Answer:
+        """Return the model's summary of a document, or the reply itself if there is no model or no cited summary."""
+        if self._chain is None or reply.passages is None:
+            return reply.answer
+        try:
+            draft = await self._chain.write(question, reply.passages, history)
+            answer = await asyncio.to_thread(review, draft)
+        except ModelBudgetSpent:
+            return _noticed(reply.answer, self._budget.notice() if self._budget else "")
+        except ModelError as error:
+            log.warning("no summary from the model: %s", error)
+            return _noticed(reply.answer, error.told())
+        return answer if answer.sources and not says_nothing(answer) else reply.answer
+
     async def _answered(self, question: Question, retrieval: Retrieval, history: TurnHistory) -> Answer:
         if self._chain is None:
             return _quoted(question, retrieval)
@@ -161,11 +189,12 @@ class QuestionAnswering:
 
 
 def _quoted(question: Question, retrieval: Retrieval) -> Answer:
-    """Return the answer without a model."""
+    """Return the answer without a model. Chatter is answered as such, even if it has words of the files."""
+    if reply := small_talk_reply(question.text):
+        return Answer(AnswerKind.WRITTEN, reply)
     if retrieval.status is RetrievalStatus.RERANK_FAILED:
         return Answer(AnswerKind.FAILED, retrieval.warning)
-    reply = small_talk_reply(question.text) if retrieval.status is not RetrievalStatus.USABLE else None
-    return Answer(AnswerKind.WRITTEN, reply) if reply else excerpt_answer(question, retrieval)
+    return excerpt_answer(question, retrieval)
 
 
 def _without_model(question: Question, retrieval: Retrieval, error: ModelError) -> Answer:

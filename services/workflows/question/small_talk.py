@@ -1,21 +1,33 @@
-"""Replies to greetings and thanks, which ask nothing about any document."""
+"""Replies to messages that ask nothing: greetings, thanks, praise, and what people exclaim about their day."""
 
 import re
+import unicodedata
 
+from services.retrieval.wording import asks_something
 from services.text.cleaning import compatible
 
 _NOT_LETTERS = re.compile(r"[^\w]|_")
-_REPLIES = (
+_TITLE = (
+    r"(?:你们?|您|各位|大家|群主|老师们?|同学们?|大佬们?|大神|老板|群知|bot|机器人|亲|哥|姐|兄弟们?|小伙伴们?"
+    r"|邻居们?|朋友们?|家人们)"
+)
+# Not between Latin words: nice work.
+_CLAUSE = re.compile(r"[^\w\s]+|(?<![a-z])\s+|\s+(?![a-z])", re.I)
+_WORDS = re.compile(r"\w+")
+_WHOLE = (
     (
         re.compile(
-            r"(?:你|您|大家|各位)?(?:好|早|早上好|中午好|下午好|晚上好|早安)[啊呀哦]?|h(?:i|ello|ey)|嗨|哈喽|在[吗么不]|在不在",
+            rf"{_TITLE}*(?:好|早|早上好|中午好|下午好|晚上好|早安)[啊呀哦]?{_TITLE}*|h(?:i|ello|ey)(?:all|guys"
+            rf"|there|everyone)?"
+            r"|good(?:morning|afternoon|evening)(?:all|guys|everyone)?|嗨|哈喽|在[吗么不]|在不在",
             re.I,
         ),
         "你好，我在。把文件发到群里，有问题就问我；能做什么发 /help 看。",
     ),
     (
         re.compile(
-            r"你(?:是谁|叫什么(?:名字)?|是什么(?:机器人)?|是机器人吗|能做什么|会(?:做)?什么|能干(?:什么|嘛|啥)|会干(?:什么|嘛|啥)|有什么(?:功能|用)"
+            r"你(?:是谁|叫什么(?:名字)?|是什么(?:机器人)?|是机器人吗|能做什么|会(?:做)?什么|能干(?:什么|嘛|啥)"
+            r"|会干(?:什么|嘛|啥)|有什么(?:功能|用)"
             r"|怎么用)|(?:自我)?介绍一?下(?:你)?自己|怎么用你?|whoareyou|whatcanyoudo",
             re.I,
         ),
@@ -23,26 +35,75 @@ _REPLIES = (
     ),
     (
         re.compile(
-            r"(?:非常|太|多|十分)?(?:谢谢|感谢|多谢|谢了|谢啦|辛苦)(?:你|您|了|啦|大佬|群知)*|th(?:ank(?:s|you)?|x)",
+            rf"{_TITLE}*(?:非常|太|多|十分)?(?:谢谢|感谢|多谢|谢了|谢啦|辛苦)(?:了|啦|啊)*(?:{_TITLE}|了|啦)*"
+            r"|th(?:ank(?:s|you)?|x)(?:alot|somuch|guys|all|bot)?",
             re.I,
         ),
         "不客气。",
     ),
     (
-        re.compile(r"(?:哈|呵|嘿|嘻){2,}|6{2,}|嗯+|哦+|好(?:的|吧|嘞)?|ok(?:ay)?|收到|晚安|再见|拜拜|bye", re.I),
+        re.compile(r"(?:哈|呵|嘿|嘻){2,}|6{1,}|嗯+|哦+|好(?:的|吧|嘞)?|ok(?:ay)?|收到|晚安|再见|拜拜|bye", re.I),
         "在的，有问题就问我。",
     ),
 )
+# What is said with feeling ends a clause: 中秋快乐, but not 中秋快乐活动安排.
+_TAIL = rf"(?:了|啦|啊|呀|哦|吧|呢|的|死|哈+|{_TITLE})*$"
+_EXCLAIMED = (
+    (re.compile(rf"(?:谢谢|感谢|多谢|辛苦[了啦]?|谢[了啦]){_TAIL}|^thank(?:s|you)|thx$", re.I), "不客气。"),
+    (re.compile(rf"(?:快乐|恭喜)(?:恭喜)*{_TAIL}", re.I), "谢谢，也祝你一切顺利！"),
+    (
+        re.compile(
+            r"(?:(?:太|真|好|超|这么|可真)(?:强|牛|厉害|棒|赞|香|好用?|带劲|贴心|顶|绝|帅)|牛[逼批]|yyds|膜拜|大气"
+            r"|威武|给力|点赞|绝了)"
+            rf"{_TAIL}|^(?:nice|great|good|awesome|amazing|brilliant|well|cool)(?:work|job|one|done|stuff)",
+            re.I,
+        ),
+        "哈哈，收下了！有问题随时问我。",
+    ),
+    (
+        re.compile(r"^(?:哈|嘿|嘻){2,}|(?:哈|嘿|嘻){2,}$|^笑死|笑死我?了?$|2333+$|^(?:lol|haha)", re.I),
+        "哈哈，有问题随时问我。",
+    ),
+    (
+        re.compile(
+            r"(?:(?:^|[我人真快要都直接])(?:裂开|崩溃|崩)|呜呜+|^服|服了|无语|破防|[跌累困人]麻|累死|困死|饿死"
+            r"|烦死|怀疑人生|心慌"
+            rf"|不想(?:上班|上课|上学|动|干活)|[学卷肝熬顶扛]不(?:动|住|下去)){_TAIL}"
+        ),
+        "辛苦了，有要查的随时问我。",
+    ),
+)
+_EXCLAMATION = re.compile(
+    r"(?:终于|总算).{1,20}[了啦](?:[!~。\s]|$)|.[了啦]!{2,}|.啦[!~]+|救命.*[了啦]\W*$|[了啦][😭😢😤😫🥲]+$"
+)
+# A member who writes this wants it solved, however loud they are.
+_TROUBLE = re.compile(
+    r"(?:[打登连进装开传下点用收看找查跑启][得]?|访问|安装|启动|加载|显示)不(?:上|开|进|了|动|起来|出来?|到|通|来)"
+    r"|报错|出错|失败|没反应|用不|坏了|掉线|卡[死住]|闪退|黑屏"
+    r"|停[水电机]|断电|丢了|忘了|忘带|忘记|罢工|\berror\b|\bfail|\d{3,}"
+)
 _MOST_CHARS = 20
+_MOST_EXCLAIMED_CHARS = 40
 
 
 def small_talk_reply(text: str) -> str | None:
-    """Return the reply to a message that is only a greeting, thanks or an interjection, or None for any other.
+    """Return the reply to a message that is only a greeting, thanks, praise or an exclamation, or None for any other.
 
     >>> small_talk_reply("谢谢啦！"), small_talk_reply("你好，宿舍几点熄灯") is None
     ('不客气。', True)
+    >>> small_talk_reply("又下雨了 服了") is None, small_talk_reply("服了，系统又登不上") is None
+    (False, True)
     """
-    plain = _NOT_LETTERS.sub("", compatible(text))
-    if len(plain) > _MOST_CHARS:
+    compatible_text = compatible(text)
+    plain = _NOT_LETTERS.sub("", compatible_text)
+    if not plain and any(unicodedata.category(character) == "So" for character in text):
+        return "在的，有问题就问我。"
+    if len(plain) <= _MOST_CHARS:
+        for pattern, reply in _WHOLE:
+            if pattern.fullmatch(plain):
+                return reply
+    if len(plain) > _MOST_EXCLAIMED_CHARS or asks_something(text) or _TROUBLE.search(compatible_text):
         return None
-    return next((reply for pattern, reply in _REPLIES if pattern.fullmatch(plain)), None)
+    clauses = ["".join(_WORDS.findall(clause)) for clause in _CLAUSE.split(compatible_text)]
+    replies = (reply for pattern, reply in _EXCLAIMED if any(map(pattern.search, clauses)))
+    return next(replies, "有问题随时问我。" if _EXCLAMATION.search(compatible_text) else None)

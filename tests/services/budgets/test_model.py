@@ -19,6 +19,7 @@ from services.budgets.model import CALLS_AT_ONCE, DayUsage, ModelBudget, estimat
 from services.database import Database, open_database, sqlite_url
 from services.errors import ModelBudgetSpent, ModelError, ModelTimeout, SettingsError
 from services.grounding.models import AnswerKind
+from services.knowledge.catalogue import Catalogue
 from services.llm import ChatModel, open_chat_model
 from services.llm.images import image_message
 from services.llm.prices import Price
@@ -35,6 +36,7 @@ from services.retrieval.models import Question
 from services.session import KnowledgeCollection
 from services.settings import BudgetSettings, LLMSettings, MemorySettings, TraceSettings
 from services.tracing.service import TraceService
+from services.workflows.question.about_files import AboutFiles
 from services.workflows.question.service import QuestionAnswering
 from tests.e2e.model_server import Mode, ModelServer
 from tests.fakes.chat import Reply, ScriptedChatModel
@@ -217,7 +219,9 @@ async def test_one_group_cannot_take_all_connections(world: World) -> None:
         values = {"base_url": server.base_url, "api_key": "k", "model": "m", "timeout_s": 20, "max_retries": 0}
         model = open_chat_model(LLMSettings.model_validate(values), "m", world.budget)
         flood = [asyncio.create_task(ask(model)) for _ in range(5 * CALLS_AT_ONCE)]
-        await asyncio.sleep(0.2)
+        async with asyncio.timeout(10):
+            while server.in_flight < CALLS_AT_ONCE:  # noqa: ASYNC110 - the server's clients are other tasks
+                await asyncio.sleep(0.01)
         assert server.in_flight == CALLS_AT_ONCE
         await ask(model, THERE)
         assert sum(task.done() for task in flood) <= 2 * CALLS_AT_ONCE, "another group did not wait for them"
@@ -357,8 +361,9 @@ async def _answering(world: World, model: ScriptedChatModel) -> tuple[QuestionAn
     memory = MemoryService(ConversationRecords(world.database), settings, chat, prompts.summary, order)
     chain = RagChain(chat, prompts)
     traces = TraceService(TraceRecords(world.database), TraceSettings.model_construct())
+    about_files = AboutFiles(Catalogue(library.records, library.index), retriever, memory)
     return QuestionAnswering(
-        retriever, chain, Turns(ConversationRecords(world.database), order), memory, traces, budget
+        retriever, chain, Turns(ConversationRecords(world.database), order), memory, traces, about_files, budget
     ), memory
 
 

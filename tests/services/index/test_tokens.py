@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.index.tokens import exact_terms, index_terms, normalise, query_terms
+from services.index.tokens import exact_terms, index_terms, matched_terms, normalise, query_terms
 
 ANY_TEXT = st.text(st.characters(codec=None) | st.sampled_from("退款報錯ERR-4032X._-/:#@+ \"'*()ﬃﷺ①ＡあアÅ한"))
 
@@ -23,6 +23,8 @@ ANY_TEXT = st.text(st.characters(codec=None) | st.sampled_from("退款報錯ERR-
         ("v1.2.3.", ["v1.2.3", "v1", "2", "3"]),
         ("第20230415-07号", ["第", "20230415-07", "20230415", "07", "号"]),
         ("ＷＩＦＩ密碼", ["wifi", "密码"]),
+        ("datasets 登陸", ["dataset", "登录"]),
+        ("log_levels", ["log_levels", "log", "level"]),
         ("カタカナ", ["カタ", "タカ", "カナ"]),
         ("Ünïcode Привет", None),
         ("，。！👍 \n", []),
@@ -33,6 +35,20 @@ def test_query_terms(text: str, terms: list[str] | None) -> None:
     assert len(found) == len(set(found))
     if terms is not None:
         assert found == terms
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [("怎么登陆", "登录系统"), ("帐号", "账号管理"), ("which datasets", "one dataset"), ("queries", "a query")],
+)
+def test_variants_and_forms_match(question: str, text: str) -> None:
+    assert matched_terms(normalise(text), query_terms(question))
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_matched_terms_are_the_index_terms_of_the_text(text: str, question: str) -> None:
+    asked = query_terms(f"{question}{text[:20]}")
+    assert matched_terms(normalise(text), asked) == set(asked) & set(index_terms(text))
 
 
 def test_index_terms_repeat_and_hold_single_characters() -> None:
@@ -66,6 +82,7 @@ def test_a_term_is_one_quoted_fts5_token(text: str) -> None:
 
 @given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1), st.data())
 def test_any_phrase_of_a_text_is_found(text: str, data: st.DataObject) -> None:
+    text = normalise(text)
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     assert set(query_terms(text[start:end])) <= set(index_terms(text))

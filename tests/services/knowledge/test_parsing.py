@@ -265,3 +265,12 @@ def is_running(process: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+async def test_uncertain_tables_and_pictures_are_told_by_the_subprocess(tmp_path: Path) -> None:
+    path = documents.partly_scanned_pdf(tmp_path / "a.pdf")
+    assert (await parse_and_split(path, "pdf", LIMITS, 200, 0)).pictures == 1
+    path = documents.uncertain_table_pdf(tmp_path / "b.pdf")
+    assert [section.uncertain_table for section in await parse(path, "pdf", LIMITS)] == [True]
+    (chunk,) = (await parse_and_split(path, "pdf", LIMITS, 200, 0)).chunks
+    assert (chunk.uncertain_table, chunk.page) == (True, 1)

@@ -178,10 +178,9 @@ async def test_a_file_becomes_findable(world: World) -> None:
     status = await knowledge.status(GROUP)
     assert (status.documents, status.chunks, status.size) == (1, result.chunks, len(TRAVEL.encode()))
     assert (status.progress, status.stale, status.embedding) == ((), 0, "测试向量")
-    view = await knowledge.show(GROUP, 1)
-    assert view is not None
-    assert view.entry.ready
-    assert "差旅报销" in view.passages[0]
+    entry = await knowledge.document(GROUP, 1)
+    assert entry is not None
+    assert entry.ready
     assert (await knowledge.documents(GROUP, 1, 10))[1] == 1
     assert world.originals()[0].read_bytes() == TRAVEL.encode()
     await assert_whole(world, knowledge)
@@ -237,7 +236,7 @@ async def test_an_update_replaces_and_the_old_text_is_never_found_again(world: W
 
 
 async def test_a_version_that_is_replaced_while_it_is_embedded_leaves_nothing(world: World) -> None:
-    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    knowledge = await world.open(embedded_within_s=(0.05, 0.05))
     world.embeddings.closes_after = 2
     assert (await world.ingest(knowledge, "长文.txt", long_text(1, 90))).vectors_left
     await until(lambda: world.embeddings.waiting == 1)
@@ -294,7 +293,7 @@ async def test_deleting_while_building(world: World) -> None:
     async with asyncio.timeout(5):
         assert (await building).status is IngestStatus.REMOVED
     assert await world.found("住宿标准") == []
-    assert await knowledge.show(GROUP, 1) is None
+    assert await knowledge.document(GROUP, 1) is None
     await assert_whole(world, knowledge)
 
 
@@ -319,6 +318,38 @@ async def test_deleting_and_clearing(world: World) -> None:
     await assert_whole(world, knowledge)
 
 
+async def test_a_document_is_read_piece_by_piece(world: World) -> None:
+    knowledge = await world.open()
+    sections = [f"# 第{number}章\n\n" + f"第{number}章规定了第{number}号仓库怎样管理。" * 12 for number in range(300)]
+    result = await world.ingest(knowledge, "手册.md", "\n\n".join(sections))
+    assert result.chunks > 500
+    outline = await knowledge.outline(GROUP, result.number)
+    assert outline is not None
+    assert outline.document.name == "手册.md"
+    assert [entry.heading for entry in outline.entries] == [(f"第{number}章",) for number in range(300)]
+    assert not outline.is_cut
+    # The outline leads to the chunk that begins the chapter.
+    place = outline.entries[-1].ordinal
+    (first, *_) = await knowledge.passages(GROUP, result.number, place, 50)
+    assert (first.ordinal, first.heading) == (place, ("第299章",))
+    assert "第299号仓库" in first.text
+    assert len(await knowledge.passages(GROUP, result.number, 0, 50)) == 50
+    assert await knowledge.passages(GROUP, result.number, result.chunks, 50) == []
+    # Another knowledge base does not have it.
+    assert await knowledge.outline(OTHER, result.number) is None
+    assert await knowledge.passages(OTHER, result.number, 0, 50) == []
+    assert await knowledge.collections() == [GROUP]
+
+
+async def test_a_document_with_very_many_places_has_a_shortened_outline(world: World) -> None:
+    knowledge = await world.open()
+    text = "\n\n".join(f"# 第{number}条\n\n" + f"第{number}条说明了第{number}件事。" * 6 for number in range(1100))
+    result = await world.ingest(knowledge, "条例.md", text)
+    outline = await knowledge.outline(GROUP, result.number)
+    assert outline is not None
+    assert (len(outline.entries), outline.is_cut) == (1000, True)
+
+
 async def test_without_an_embedding_service_a_file_is_found_by_its_words(world: World) -> None:
     knowledge = await world.open(embedded_within_s=(60.0, 60.0))
     world.embeddings.fail = True
@@ -338,7 +369,7 @@ async def test_without_an_embedding_service_a_file_is_found_by_its_words(world: 
 
 
 async def test_a_large_file_is_found_by_its_words_first(world: World) -> None:
-    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    knowledge = await world.open(embedded_within_s=(0.05, 0.05))
     world.embeddings.closes_after = 2
     result = await world.ingest(knowledge, "长文.txt", long_text(1, 90))
     assert (result.status, result.vectors_left) == (IngestStatus.INDEXED, result.chunks - 32)
@@ -361,7 +392,7 @@ async def test_a_large_file_is_found_by_its_words_first(world: World) -> None:
 
 
 async def test_vectors_of_an_unfinished_file_do_not_hide_a_loss(world: World) -> None:
-    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    knowledge = await world.open(embedded_within_s=(0.05, 0.05))
     await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
     await idle(knowledge)
     world.embeddings.closes_after = 2
@@ -378,7 +409,7 @@ async def test_vectors_of_an_unfinished_file_do_not_hide_a_loss(world: World) ->
 
 
 async def test_a_file_whose_words_are_lost_while_it_is_embedded_is_read_again(world: World) -> None:
-    knowledge = await world.open(embedded_within_s=(60.0, 0.05))
+    knowledge = await world.open(embedded_within_s=(0.05, 0.05))
     world.embeddings.closes_after = 2
     await world.ingest(knowledge, "长文.txt", long_text(1, 200))
     (document,) = await world.records.page(GROUP, 0, 2)

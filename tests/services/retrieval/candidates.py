@@ -14,9 +14,10 @@ def hit(
     text: str = "",
     context: str = "",
     heading: str = "",
+    file: str = "",
 ) -> Hit:
     """Return a hit for the chunk `name`."""
-    chunk = IndexedChunk(name, build, ordinal, text or name, context, {"heading": heading})
+    chunk = IndexedChunk(name, build, ordinal, text or name, context, {"heading": heading, "file": file})
     return Hit(chunk, cosine, None, matched)
 
 
@@ -31,7 +32,9 @@ def candidate(
     ordinal: int = 0,
     text: str = "",
     heading: str = "",
+    file: str = "",
+    matched: frozenset[str] = frozenset(),
 ) -> Candidate:
     """Return a candidate for the chunk `name`."""
-    found = hit(name, cosine, build=build, ordinal=ordinal, text=text, heading=heading)
+    found = hit(name, cosine, matched, build=build, ordinal=ordinal, text=text, heading=heading, file=file)
     return Candidate(found, 0.5, fused, rerank_score, verdict)

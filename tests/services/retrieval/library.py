@@ -8,6 +8,7 @@ from services.embeddings.models import EmbeddingModel
 from services.index.models import IndexedChunk, IndexGap, SearchIndex
 from services.llm import ChatModel
 from services.prompts import load_prompts
+from services.reading.models import Reader
 from services.records.documents import DocumentRecords, NewDocument, Registration
 from services.records.groups import GateFeedbackRecords
 from services.records.tables import DocumentRecord, now
@@ -56,6 +57,7 @@ class Library:
         *,
         index: SearchIndex | None = None,
         model: EmbeddingModel | None = None,
+        reader: Reader | None = None,
         reranker: Reranker | None = None,
         fast_model: ChatModel | None = None,
         settings: RetrievalSettings | None = None,
@@ -67,6 +69,7 @@ class Library:
             self.records,
             index,
             model,
+            reader,
             reranker or EmbeddedReranker(model.scale, load_coefficients()),
             QueryExpansion(index, fast_model, load_prompts().expand),
             self.feedback,

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.retrieval.conflicts import read_question
 from services.retrieval.gate import GateRules, judge
 from services.retrieval.identifiers import identifiers
 from services.retrieval.models import Verdict
@@ -66,6 +67,30 @@ def test_a_page_without_identifiers_follows_one_that_has_the_asked_one() -> None
     }
     # Nothing here is about it.
     assert judge([page], rules)[0].verdict is Verdict.OTHER_IDENTIFIER
+
+
+def test_a_number_is_an_identifier_where_it_is_called_one() -> None:
+    assert identifiers("45950 这批什么时候过期") == identifiers("批号：45950") == {"45950"}
+    assert identifiers("10000 元、45950 人和 2024 年") == frozenset()
+    rules = GateRules(0.5, 0.5, 1, identifiers("W25N01 怎么接"))
+    family = candidate("family", rerank_score=0.8, text="W25N01GVZEIG 接 GP17")
+    assert judge([family], rules)[0].verdict is Verdict.APPROVED
+
+
+def test_a_passage_about_another_year_or_article_is_refused() -> None:
+    items = [
+        candidate("asked", rerank_score=0.8, text="第10条 应当登记。", file="公约2019.md"),
+        candidate("article", rerank_score=0.8, text="第十一条 应当登记。", file="公约2019.md"),
+        candidate("year", rerank_score=0.8, text="第十条 应当登记。", file="公约2018.md"),
+        candidate("neither", rerank_score=0.8, text="应当登记。"),
+    ]
+    judged = judge(items, GateRules(0.5, 0.5, 1, asked=read_question("19年的第十条怎么说")))
+    assert {item.hit.chunk.chunk_id: item.verdict for item in judged} == {
+        "asked": Verdict.APPROVED,
+        "article": Verdict.OTHER_SUBJECT,
+        "year": Verdict.OTHER_SUBJECT,
+        "neither": Verdict.APPROVED,
+    }
 
 
 def test_every_refusal_says_why() -> None:

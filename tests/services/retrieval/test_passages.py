@@ -1,6 +1,7 @@
 """Tests of passages: spread over documents, each used once, joined where they belong together."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +111,36 @@ def test_references_are_bounded_numbered_and_true(places: Sequence[tuple[str, in
         assert any((reference.build_id, ordinal) in places for ordinal in ordinals)
         assert covered.isdisjoint((reference.build_id, ordinal) for ordinal in ordinals)
         covered.update((reference.build_id, ordinal) for ordinal in ordinals)
+
+
+def test_neighbours_of_other_sections_are_cited_on_their_own() -> None:
+    items = [approved("a", number, SENTENCES[number], 0.9, f"第{number}条") for number in (1, 2)]
+    assert [(found.heading, found.text) for found in join(items, {}, DOCUMENTS, 4000)] == [
+        ("第1条", SENTENCES[1]),
+        ("第2条", SENTENCES[2]),
+    ]
+
+
+def test_an_uncertain_table_is_a_passage_by_itself() -> None:
+    first, second, third = (approved("a", number, SENTENCES[number], 0.9) for number in range(3))
+    marked = IndexedChunk("a1", "a", 1, SENTENCES[1], "", {"heading": "", "uncertain_table": True})
+    second = replace(second, hit=replace(second.hit, chunk=marked))
+    around = {("a", 0): [marked], ("a", 2): [marked]}
+    found = join([first, second, third], around, DOCUMENTS, 4000)
+    assert [(one.text, one.uncertain_table) for one in found] == [
+        (SENTENCES[0], False),
+        (SENTENCES[1], True),
+        (SENTENCES[2], False),
+    ]
+
+
+def test_a_table_after_another_one_does_not_continue_it() -> None:
+    text = joined_text(
+        [chunk("a", 0, "甲 | 乙\n1 | 2"), chunk("a", 1, "表 2\n丙 | 丁\n3 | 4"), chunk("a", 2, "戊 | 己\n5 | 6")]
+    )
+    assert text == "甲 | 乙\n1 | 2\n（下一张表）\n表 2\n丙 | 丁\n3 | 4\n（下一张表）\n戊 | 己\n5 | 6"
+
+
+def test_a_titled_table_keeps_one_header() -> None:
+    text = joined_text([chunk("a", 0, "表 1\n甲 | 乙\n1 | 2"), chunk("a", 1, "表 1\n甲 | 乙\n3 | 4")])
+    assert text == "表 1\n甲 | 乙\n1 | 2\n3 | 4"

@@ -20,7 +20,7 @@ def test_questions_hold_only_what_their_author_could_see() -> None:
     ("written", "searched"),
     [
         ("请问如何安装 mmdeploy ?", "如何安装 mmdeploy ?"),
-        ("各位大佬们yolopose出现这个问题是啥原因呀", "yolopose出现这个问题是啥原因呀"),
+        ("各位大佬们yolopose出现这个问题是啥原因呀", "yolopose出现这个问题是什么原因呀"),
         ("大佬们，请教个问题，宿舍几点关门[捂脸]谢谢大佬", "宿舍几点关门"),
         ("@小明 @群知 报销要几天😭😭", "报销要几天"),
         ("[CQ:image,file=a.png]这个报错怎么办", "这个报错怎么办"),

@@ -8,10 +8,11 @@ import pytest
 
 from services.embeddings.models import CosineScale
 from services.index.models import SearchResult
-from services.retrieval.features import FEATURES, Evidence, describe
+from services.retrieval.features import READ, SEARCHED, Evidence, describe
 from services.retrieval.fuse import fuse, weigh
 from services.retrieval.models import Strictness
 from services.retrieval.rerank import COEFFICIENTS, EmbeddedReranker, load_coefficients
+from tests.fakes.reader import reading
 from tests.services.retrieval.candidates import hit
 
 COEFFICIENT_SET = load_coefficients()
@@ -33,7 +34,7 @@ def evidence(
 
 def test_coefficients_carry_their_provenance() -> None:
     provenance = COEFFICIENT_SET.provenance
-    assert tuple(provenance["features"]) == FEATURES
+    assert tuple(provenance["features"]) == (*SEARCHED, *READ)
     assert {"trained", "by", "labels", "corpus", "reading", "seed", "held_out"} <= set(provenance)
 
 
@@ -49,8 +50,32 @@ def test_coefficients_for_other_features_are_refused(tmp_path: Path) -> None:
 def test_every_feature_is_a_number() -> None:
     for item in (evidence([0.9, 0.8]), evidence([None]), evidence([0.9], vector=False)):
         values = describe(item, COEFFICIENT_SET.background)
-        assert values.shape == (len(FEATURES),)
-        assert np.isfinite(values).all()
+        assert values.read is None
+        assert values.searched.shape == (len(SEARCHED),)
+        assert np.isfinite(values.searched).all()
+
+
+def test_what_was_read_is_described_too() -> None:
+    found = evidence([0.9, 0.8])
+    read = [replace(item, reading=reading(item.hit.chunk.text, "三百五十元")) for item in found.recalled]
+    values = describe(replace(found, recalled=read), COEFFICIENT_SET.background)
+    assert values.read is not None
+    assert values.read.shape == (len(READ),)
+    assert np.isfinite(values.read).all()
+
+
+async def test_what_the_reader_believes_in_scores_higher() -> None:
+    found = evidence([0.9, 0.89], matched="住宿 宿标 标准")
+    reranker = EmbeddedReranker(CosineScale.E5, COEFFICIENT_SET)
+
+    async def scores(first: float, second: float) -> list[float]:
+        beliefs = zip(found.recalled, (first, second), strict=True)
+        read = [replace(item, reading=reading(item.hit.chunk.text, "三百五十元", belief)) for item, belief in beliefs]
+        return await reranker.scores(replace(found, recalled=read), read)
+
+    low, high = await scores(-6.0, -6.0), await scores(-6.0, 6.0)
+    assert high[1] > low[1]
+    assert high[1] > high[0]
 
 
 async def test_scores_fall_with_the_fused_score_and_are_probabilities() -> None:
@@ -86,7 +111,7 @@ async def test_a_passage_with_the_number_that_is_asked_for_comes_first_before_it
 async def test_a_nearer_collection_is_more_likely_to_answer() -> None:
     reranker = EmbeddedReranker(CosineScale.E5, COEFFICIENT_SET)
     near, far = evidence([0.95], matched="住宿 宿标 标准"), evidence([0.80])
-    assert (await reranker.scores(near, near.recalled))[0] > (await reranker.scores(far, far.recalled))[0] + 0.3
+    assert (await reranker.scores(near, near.recalled))[0] > 2 * (await reranker.scores(far, far.recalled))[0]
 
 
 @pytest.mark.parametrize(

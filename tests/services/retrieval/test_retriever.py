@@ -15,6 +15,7 @@ from services.retrieval.models import Question, Retrieval, RetrievalStatus, Stri
 from services.settings import RetrievalSettings
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
+from tests.fakes.reader import ScriptedReader
 from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
 
@@ -97,6 +98,23 @@ async def test_a_question_that_goes_on_is_asked_with_the_one_before(library: Lib
     assert TRAVEL[1] in going_on.references[0].text
     other = await retriever.retrieve(GROUP, Question("qwerty zxcvbn", previous="住宿标准为每晚多少元"))
     assert other.status is RetrievalStatus.LOW_CONFIDENCE
+
+
+async def test_candidates_carry_what_the_reader_found(library: Library) -> None:
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL)
+    question = "住宿标准是每晚多少元"
+    reader = ScriptedReader({question: "三百五十元"})
+    found = await library.retriever_with(reader=reader, reranker=ScriptedReranker()).retrieve(GROUP, Question(question))
+    answers = {item.hit.chunk.text: item.reading.answers for item in found.candidates if item.reading}
+    assert answers[TRAVEL[1]] > 0 > answers[TRAVEL[0]]
+
+
+async def test_a_reader_that_fails_does_not_keep_the_answer_away(library: Library) -> None:
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL)
+    retriever = library.retriever_with(reader=ScriptedReader(fails=True), reranker=ScriptedReranker())
+    found = await retriever.retrieve(GROUP, Question("住宿标准是每晚多少元"))
+    assert found.status is RetrievalStatus.USABLE
+    assert not any(item.reading for item in found.candidates)
 
 
 async def test_settings_bound_every_stage(library: Library) -> None:
@@ -281,6 +299,18 @@ async def test_a_device_that_no_file_names_is_not_answered_from_another_one(libr
     # The previous question names another device than this one.
     asked = Question("那 AB09999 呢", previous="编号 AB00021 的设备保修期为几个月")
     assert not (await library.retriever.retrieve(GROUP, asked)).references
+
+
+async def test_a_year_that_no_file_is_about_is_not_answered_from_another_one(library: Library) -> None:
+    await library.add(GROUP, "2019年预算.txt", ["电梯维保的预算为 237600 元。"])
+    assert (await ask(library, "19年电梯维保的预算是多少")).references
+    found = await ask(library, "2020年电梯维保的预算是多少")
+    assert found.status is RetrievalStatus.LOW_CONFIDENCE
+    assert found.candidates[0].verdict is Verdict.OTHER_SUBJECT
+    asked = Question("那2020年呢", previous="2019年电梯维保的预算是多少")
+    assert not (await library.retriever.retrieve(GROUP, asked)).references
+    same = Question("那预算多少呢", previous="2020年电梯维保的预算是多少")
+    assert not (await library.retriever.retrieve(GROUP, same)).references
 
 
 async def test_a_failing_index_is_a_failure(library: Library) -> None:

@@ -128,14 +128,13 @@ def test_pptx_has_a_page_for_each_slide(tmp_path: Path) -> None:
 
 def test_xlsx_shows_values_and_skips_hidden_sheets(tmp_path: Path) -> None:
     assert load(documents.budget_xlsx(tmp_path / "a.xlsx")) == [
-        Section("2026年度经费预算", 1, ("预算",)),
         Section(
             "设备费 | 120000 | 60% | 2026-06-30\n差旅费 | 30000.5 | 15% | 2026-12-31\n"
             "劳务费 | 50000 | 25% | 2026-12-31",
             1,
             ("预算",),
             table=True,
-            header="科目 | 金额（元） | 占比 | 截止日期",
+            header="2026年度经费预算\n科目 | 金额（元） | 占比 | 截止日期",
         ),
         Section("王晓岚 | 是", 2, ("人员",), table=True, header="姓名 | 在岗"),
     ]
@@ -222,7 +221,7 @@ def test_markdown_has_headings_code_and_tables(tmp_path: Path) -> None:
         ("# C# ##\n正文", ("C#",), "正文"),
         ("#标签\n正文", (), "#标签\n正文"),
         ("---\ntitle: 手册\n---\n# 甲\n正文", ("甲",), "正文"),
-        ("- 甲\n---\n正文", (), "- 甲\n---\n正文"),
+        ("- 甲\n---\n正文", (), "- 甲\n正文"),
         ("~~~\n# 不是\n```\n~~~\n正文", (), "~~~\n# 不是\n```\n~~~\n正文"),
     ],
 )
@@ -241,7 +240,7 @@ def test_markdown_headings(tmp_path: Path, text: str, heading: tuple[str, ...], 
         ("正文 <!-- 没有关\n\n第二段 -->", "正文 <!-- 没有关\n\n第二段 -->"),
         ("箭头 <!-- 也没有关", "箭头 <!-- 也没有关"),
         ("<!-->正文", "正文"),
-        ("写 `<!-- more -->` 分页", "写 `<!-- more -->` 分页"),
+        ("写 `<!-- more -->` 分页", "写 <!-- more --> 分页"),
         ("``` <!-- 不是代码 --> ` 正文", "```  ` 正文"),
         ("```html\n<!-- 代码 -->\n```", "```html\n<!-- 代码 -->\n```"),
         ("~~~\n<!-- 代码\n```\n~~~\n正文", "~~~\n<!-- 代码\n```\n~~~\n正文"),

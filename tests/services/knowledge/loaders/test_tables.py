@@ -16,8 +16,14 @@ from pptx.util import Inches
 from services.grounding.sentence_model import table_heads
 from services.knowledge.loaders import LOADERS
 from services.knowledge.loaders.markdown import _cells  # pyright: ignore[reportPrivateUsage]
-from services.knowledge.loaders.tables import Cell, laid_out, sparse_table_sections, table_sections
-from services.knowledge.models import Omissions
+from services.knowledge.loaders.tables import (
+    Cell,
+    laid_out,
+    sparse_table_sections,
+    table_sections,
+    with_single_headers,
+)
+from services.knowledge.models import Omissions, Section
 from services.knowledge.splitter import split
 
 HEAD = ("节次", "周一", "周二", "周三")
@@ -157,7 +163,8 @@ def test_merged_cells_of_excel_and_powerpoint_keep_their_columns(tmp_path: Path)
 
 
 def test_a_long_text_is_not_repeated_in_the_rows_it_spans() -> None:
-    assert laid_out([[Cell("说明" * 50, rows=3), Cell("a")], [Cell("b")], [Cell("c")]])[1:] == [["", "b"], ["", "c"]]
+    grid = laid_out([[Cell("说明" * 50, rows=3), Cell("a")], [Cell("b")], [Cell("c")]])
+    assert grid.rows[1:] == [["", "b"], ["", "c"]]
 
 
 def test_empty_rows_and_columns_are_dropped() -> None:
@@ -185,7 +192,7 @@ _GRID = st.lists(
 
 @given(_GRID)
 def test_spans_never_put_two_cells_in_one_place(rows: list[list[Cell]]) -> None:
-    grid = laid_out(rows)
+    grid = laid_out(rows).rows
     assert len(grid) == len(rows)
     for row, texts in zip(rows, grid, strict=True):
         assert len(texts) >= sum(cell.columns for cell in row)
@@ -217,3 +224,79 @@ def test_a_bar_in_a_cell_moves_no_other_cell(cell: str) -> None:
 def test_a_bar_in_a_word_stays() -> None:
     (section,) = table_sections([["名", "命令"], ["列表", "ls|wc"]])
     assert section.text == "列表 | ls|wc"
+
+
+def test_header_of_two_rows_becomes_one(tmp_path: Path) -> None:
+    workbook = Workbook()
+    sheet = workbook.worksheets[0]
+    for row in (("点位", "读数", None, "结论"), (None, "水温", "浊度", None), ("东湖口", 12.5, 3.1, "合格")):
+        sheet.append(row)
+    for area in ("A1:A2", "B1:C1", "D1:D2"):
+        sheet.merge_cells(area)
+    workbook.save(tmp_path / "a.xlsx")
+    document = docx.Document()
+    table = document.add_table(rows=3, cols=4)
+    for number, row in enumerate(
+        (("点位", "读数", "", "结论"), ("", "水温", "浊度", ""), ("东湖口", "12.5", "3.1", "合格"))
+    ):
+        for column, text in enumerate(row):
+            table.cell(number, column).text = text
+    for first, last in (((0, 0), (1, 0)), ((0, 1), (0, 2)), ((0, 3), (1, 3))):
+        table.cell(*first).merge(table.cell(*last))
+    document.save(str(tmp_path / "a.docx"))
+    (tmp_path / "a.html").write_text(
+        "<meta charset=utf-8><table><tr><th rowspan=2>点位<th colspan=2>读数<th rowspan=2>结论<tr><th>水温<th>浊度"
+        "<tr><td>东湖口<td>12.5<td>3.1<td>合格</table>",
+        encoding="utf-8",
+    )
+    for name in ("a.xlsx", "a.docx", "a.html"):
+        assert chunks(tmp_path / name)[-1] == "点位 | 读数 / 水温 | 读数 / 浊度 | 结论\n东湖口 | 12.5 | 3.1 | 合格"
+
+
+def test_name_over_several_columns_without_a_header_cell_beside_it() -> None:
+    rows = laid_out(
+        [
+            [Cell(""), Cell("住宿费", columns=2)],
+            [Cell("职级"), Cell("旺季"), Cell("淡季")],
+            [Cell("员工"), Cell("350"), Cell("280")],
+        ]
+    )
+    assert with_single_headers(rows)[0] == ["职级", "住宿费 / 旺季", "住宿费 / 淡季"]
+
+
+def test_row_label_over_many_rows_is_no_header() -> None:
+    rows = laid_out(
+        [[Cell("论文", rows=3), Cell(""), Cell("第一作者")], [Cell("核心"), Cell("8")], [Cell("普通"), Cell("3")]]
+    )
+    assert with_single_headers(rows)[1:] == [["论文", "核心", "8"], ["论文", "普通", "3"]]
+
+
+def test_title_stands_above_the_header_in_every_chunk() -> None:
+    rows = [["2026 年度预算"], ["科目", "金额"], *([f"科目{number}", str(number)] for number in range(30))]
+    texts = [chunk.text for chunk in split(table_sections(rows), 100, 0)]
+    assert len(texts) > 2
+    assert all(text.startswith("2026 年度预算\n科目 | 金额\n科目") for text in texts)
+
+
+def test_second_header_in_a_table_begins_another_one() -> None:
+    rows = [
+        ["", "本期", "上期"], ["收入", "12", "10"], ["支出", "7", "6"],
+        ["", "期末", "期初"], ["资产", "90", "80"],
+        ["前两名股东"], ["姓名", "股数", "比例"], ["王", "5", "50%"], ["李", "4", "40%"],
+    ]  # fmt: skip
+    assert [(section.header, section.text) for section in table_sections(rows)] == [
+        ("|  | 本期 | 上期", "收入 | 12 | 10\n支出 | 7 | 6"),
+        ("|  | 期末 | 期初", "资产 | 90 | 80"),
+        ("前两名股东\n姓名 | 股数 | 比例", "王 | 5 | 50%\n李 | 4 | 40%"),
+    ]
+
+
+def test_second_table_in_a_chunk_is_no_row_of_the_first() -> None:
+    sections = [Section("1 | 2", table=True, header="甲 | 乙"), Section("3 | 4", table=True, header="丙 | 丁")]
+    (chunk,) = split(sections, 400, 0)
+    assert table_heads(chunk.text.splitlines(keepends=True)) == [0, 0, None, 3, 3]
+
+
+def test_note_below_a_table_is_text() -> None:
+    table, note = table_sections([["点位", "水温"], ["东湖口", "12.5"], ["注：每周一测。"]])
+    assert (table.text, note.text, note.table) == ("东湖口 | 12.5", "注：每周一测。", False)

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from services.database import Database, open_database, sqlite_url
 from services.errors import SearchIndexError
 from services.grounding.models import AnswerKind, CitedPassage, SourceStatus
+from services.knowledge.catalogue import Catalogue
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
@@ -27,6 +28,7 @@ from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings, TraceSettings
 from services.tracing.current import Origin, arrived
 from services.tracing.service import TraceService
+from services.workflows.question.about_files import AboutFiles
 from services.workflows.question.service import QuestionAnswering
 from services.workflows.question.written import GENERAL_LABEL, UNCITED
 from tests.fakes.chat import ScriptedChatModel, chat_model
@@ -66,7 +68,8 @@ class World:
         memory = MemoryService(self.conversations, MemorySettings.model_validate({}), model, prompts.summary, order)
         retriever = self.retriever
         chain = RagChain(model, prompts, general_knowledge=general) if model else None
-        return QuestionAnswering(retriever, chain, Turns(self.conversations, order), memory, self.traces)
+        about_files = AboutFiles(Catalogue(self.library.records, self.library.index), retriever, memory)
+        return QuestionAnswering(retriever, chain, Turns(self.conversations, order), memory, self.traces, about_files)
 
     async def stored(self) -> list[str]:
         """Return the working history."""

@@ -27,6 +27,65 @@ def test_others(text: str) -> None:
     assert small_talk_reply(text) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "大家早呀",
+        "早上好各位",
+        "good morning everyone",
+        "装好了！！！谢谢大佬",
+        "谢谢bot 你最棒",
+        "辛苦啦",
+        "Thanks a lot!",
+        "great job team",
+        "太厉害了大佬 膜拜",
+        "群主大气！",
+        "这个机器人真好用👏",
+        "中秋快乐各位",
+        "恭喜恭喜",
+        "笑死",
+        "哈哈我也是这样",
+        "又要加班 我裂开",
+        "又出新框架 学不动了",
+        "不想上班",
+        "终于考完了",
+        "成绩出来啦！！",
+        "救命 我是真的要挂了😭",
+    ],
+)
+def test_chatter_by_its_form(text: str) -> None:
+    assert small_talk_reply(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Key words are how people search, also with feeling in them or behind them.
+        "报名截止时间！！！",
+        "恭喜发财活动规则",
+        "感谢信模板",
+        "大气污染防治法",
+        "中秋快乐活动安排",
+        "好用的软件清单",
+        "nice值范围",
+        # Whoever complains about this wants it solved.
+        "服了，系统又登不上",
+        "打不开网页了！！！",
+        "密码忘了！！",
+        "校园卡丢了😭",
+        "数据库崩溃",
+        "报错 1042 我裂开",
+        # Questions stay questions.
+        "哈哈哈这个怎么装",
+        "谢谢，那周五呢",
+        "太强了，怎么做到的",
+        "救命 怎么退课",
+    ],
+)
+def test_no_question_is_taken_for_chatter(text: str) -> None:
+    assert small_talk_reply(text) is None
+
+
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
     assert small_talk_reply(text) != ""

@@ -22,6 +22,7 @@ from services.database import open_database, sqlite_url
 from services.errors import SearchIndexError
 from services.grounding.models import Answer
 from services.index.models import Hit, IndexedChunk, SearchRequest, SearchResult
+from services.knowledge.catalogue import Catalogue
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
@@ -34,6 +35,7 @@ from services.retrieval.models import Question, Strictness
 from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings, TraceSettings
 from services.tracing.service import TraceService
+from services.workflows.question.about_files import AboutFiles
 from services.workflows.question.service import QuestionAnswering
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
@@ -198,7 +200,10 @@ async def answers(world: World, case: Case, model: ScriptedChatModel, session_id
     order = SessionOrder()
     memory = MemoryService(world.conversations, MemorySettings.model_validate({}), chat, prompts.summary, order)
     chain = RagChain(chat, prompts, general_knowledge=case.general) if chat else None
-    answering = QuestionAnswering(retriever, chain, Turns(world.conversations, order), memory, world.traces)
+    about_files = AboutFiles(Catalogue(world.library.records, world.library.index), retriever, memory)
+    answering = QuestionAnswering(
+        retriever, chain, Turns(world.conversations, order), memory, world.traces, about_files
+    )
     if case.strictness is Strictness.ASKED:
         return [await answering.ask(session_id, 2, GROUP, QUESTION) for _ in range(2)]
     try:

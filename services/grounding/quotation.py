@@ -1,0 +1,69 @@
+"""Chosen parts of a passage as a person reads them: whole items, rows with the names of their columns."""
+
+import re
+from collections.abc import Sequence, Set
+
+from services.grounding.passage import Part, Role
+from services.text.tables import CELLS
+
+_MAX_LINE_CHARS = 300
+_OMITTED = "……"
+# A cell of a head that can only be a value, as in a form with a name and a value beside each other. A year may be a
+# name, and so may the number of a lesson.
+_VALUE = re.compile(r"(?!(?:19|20)\d\d$)[A-Za-z]{0,3}\d{3,}[\d.,%-]*|[\d.]*\d%|1\d{10}")
+
+
+def shown(parts: Sequence[Part], chosen: Set[int]) -> str:
+    """Return the chosen parts in the order of the passage, as text for QQ.
+
+    A row is written as 列：值 with the names of its columns, because QQ shows no tables. Where parts between two
+    chosen ones are missing inside of the text, a line says so; the head and the rows of a table need none.
+    """
+    lines: list[str] = []
+    pending = ""
+    last: int | None = None
+    for place in sorted(chosen):
+        part = parts[place]
+        if part.role is Role.TABLE_HEAD and any(parts[other].head == place for other in chosen):
+            last = place
+            continue
+        is_row = part.role in (Role.ROW, Role.TABLE_HEAD)
+        omits = last is not None and place > last + 1 and not is_row
+        if pending and (omits or is_row):
+            lines.append(pending.strip("\n"))
+            pending = ""
+        if omits:
+            lines.append(_OMITTED)
+        if is_row:
+            head = parts[part.head].text if part.head is not None else ""
+            lines.append(shown_row(head, part.text))
+        else:
+            pending += part.text
+        last = place
+    if pending:
+        lines.append(pending.strip("\n"))
+    return "\n".join(line.rstrip() for line in lines if line.strip()).strip()
+
+
+def shown_row(head: str, row: str) -> str:
+    """Return a row of a table with the names of its columns, without its empty cells.
+
+    A row that cannot be matched to its head, or whose head holds values itself, keeps only its cells.
+
+    >>> shown_row("项目 | 结果 | 单位", "血红蛋白 | 159 | g/L")
+    '项目：血红蛋白；结果：159；单位：g/L'
+    """
+    names, cells = _cells(head), _cells(row)
+    if len(names) < len(cells) or any(_VALUE.fullmatch(name) for name in names):
+        return _cut(" / ".join(cell for cell in cells if cell))
+    pairs = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell]
+    return _cut("；".join(f"{name}：{cell}" if name and name != cell else cell for name, cell in pairs))
+
+
+def _cells(row: str) -> list[str]:
+    """Return the cells of a row. An empty first cell is written as a bare bar."""
+    return [cell.strip().removeprefix("|") for cell in row.strip("\n").split(CELLS)] if row.strip() else []
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_LINE_CHARS else text[:_MAX_LINE_CHARS] + "…"

@@ -1,0 +1,130 @@
+"""The outline of a document: its parts in order, each with its heading, its page and how its text begins."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from services.index.models import IndexedChunk
+from services.text.sentences import sentences
+
+_HEADINGS = " › "
+# A document with fewer parts on one level of headings is shown by the next level.
+_ENOUGH_PARTS = 3
+_DEEPEST = 4
+# A document without headings and pages is shown in about so many parts.
+_PIECES = 6
+_MOST_TEXT = 160
+_CELLS = " | "
+_TAG = re.compile(
+    r"<[^<>\n]{0,400}>|</?[a-z][^<>\n]{0,400}$|\[\^\w{1,8}\]:?|\{#[\w-]+\}|^\s*(?::::|!!!).*$|\$\$?", re.MULTILINE
+)
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
+_EMPHASIS = re.compile(r"\*\*|__|~~|`+|^\s{0,3}#{1,6}\s+|^\s*>\s?|^\s*[-*+]\s+|^\s*\d{1,2}[.、]\s+", re.MULTILINE)
+_RULE = re.compile(r"[\s|:=_*-]*")
+_LETTER = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a document: `page` is None if unknown, `ordinal` that of its first chunk.
+
+    `text` is the beginning of its text on one line, without markup, up to 160 characters. `heading` may be empty.
+    """
+
+    heading: str
+    page: int | None
+    text: str
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a document contains. `pages` is 0 if the format has none, `characters` counts those of all chunks."""
+
+    parts: tuple[Part, ...]
+    pages: int
+    chunks: int
+    characters: int
+
+
+def outline_of(chunks: Sequence[IndexedChunk]) -> Outline:
+    """Return the outline of the chunks of one build, in order of `ordinal`."""
+    pages = [page for chunk in chunks if (page := page_of(chunk))]
+    return Outline(
+        parts=tuple(_parts(chunks)),
+        pages=max(pages, default=0),
+        chunks=len(chunks),
+        characters=sum(len(chunk.text) for chunk in chunks),
+    )
+
+
+def page_of(chunk: IndexedChunk) -> int | None:
+    """Return the page of a chunk, or None if it is unknown. A sheet is known by its name, which is its heading."""
+    page = chunk.metadata.get("page")
+    is_sheet = str(chunk.metadata.get("file", "")).lower().endswith(".xlsx")
+    return page if isinstance(page, int) and page > 0 and not is_sheet else None
+
+
+def plain_line(text: str) -> str:
+    """Return a text as one line without the marks of Markdown and HTML.
+
+    >>> plain_line("1. **三周**，见[细则](a.md)")
+    '三周，见细则'
+    """
+    return " ".join(_EMPHASIS.sub("", _LINK.sub(r"\1", _TAG.sub("", text))).split())
+
+
+def _parts(chunks: Sequence[IndexedChunk]) -> Iterator[Part]:
+    # Every chunk of a table begins with its header, which is worth reading once.
+    shown = set[str]()
+    for heading, group in _groups(chunks):
+        lines = [line for chunk in group for line in chunk.text.split("\n") if line not in shown]
+        shown.update(chunk.text.split("\n", 1)[0] for chunk in group if _CELLS in chunk.text.split("\n", 1)[0])
+        yield Part(plain_line(heading), page_of(group[0]), _beginning(lines, heading), group[0].ordinal)
+
+
+def _groups(chunks: Sequence[IndexedChunk]) -> list[tuple[str, list[IndexedChunk]]]:
+    """Return the chunks of each part with its heading."""
+    best: list[tuple[str, list[IndexedChunk]]] = []
+    for depth in range(1, _DEEPEST + 1):
+        grouped = [(path, list(group)) for path, group in groupby(chunks, key=lambda chunk: _path(chunk)[:depth])]
+        if len({path for path, _ in grouped}) > max(1, len(best)):
+            best = [(path[-1] if path else "", group) for path, group in grouped]
+        if len(best) >= _ENOUGH_PARTS:
+            return best
+    if best:
+        return best
+    title = "".join(_path(chunks[0])[-1:]) if chunks else ""
+    paged = [list(group) for _, group in groupby(chunks, key=page_of)]
+    if len(paged) > 1:
+        return _titled(title, paged)
+    size = -(-len(chunks) // _PIECES) or 1
+    return _titled(title, [list(chunks[start : start + size]) for start in range(0, len(chunks), size)])
+
+
+def _titled(title: str, groups: Sequence[list[IndexedChunk]]) -> list[tuple[str, list[IndexedChunk]]]:
+    """Return the parts of a document whose only heading is its title, which the first one has."""
+    return [(title if number == 0 else "", group) for number, group in enumerate(groups)]
+
+
+def _path(chunk: IndexedChunk) -> tuple[str, ...]:
+    heading = str(chunk.metadata.get("heading", ""))
+    return tuple(heading.split(_HEADINGS)) if heading else ()
+
+
+def _beginning(lines: Iterable[str], heading: str) -> str:
+    """Return the first sentences of a part, without its heading."""
+    text = ""
+    for line in lines:
+        plain = plain_line(line.replace(_CELLS, "、") if _CELLS in line else line)
+        if not plain or _RULE.fullmatch(plain) or plain == plain_line(heading) or not _LETTER.search(plain):
+            continue
+        for sentence in sentences(plain):
+            if text and len(text) + len(sentence) > _MOST_TEXT:
+                return text
+            is_closed = not text or text.endswith(("。", "！", "？", "；", "：", "，", ".", "!", "?", ":"))
+            text += sentence.strip() if is_closed else f"；{sentence.strip()}"
+            if len(text) >= _MOST_TEXT:
+                return f"{text[: _MOST_TEXT - 1]}…"
+    return text

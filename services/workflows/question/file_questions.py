@@ -1,0 +1,376 @@
+"""Recognise questions about the files themselves: which there are, what one says, and who sent it.
+
+A form has to account for the whole message. What is left over must name a file, so that a question about something
+that files contain (报名要交什么资料) has no form.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from services.index.tokens import normalise
+from services.knowledge.names import Likeness, Named, best_named, plain_name, plain_stem
+from services.retrieval.models import Question
+from services.retrieval.query import build_query
+from services.retrieval.wording import asks_something
+
+
+class FileAsk(StrEnum):
+    """What somebody wants to know about files."""
+
+    LIST = "list"
+    RECENT = "recent"
+    SUMMARY = "summary"
+    UPLOADER = "uploader"
+    FIND = "find"
+
+
+class Pointing(StrEnum):
+    """How a question points at a file that it does not name."""
+
+    TO_THAT = "to_that"
+    TO_LATEST = "to_latest"
+
+
+@dataclass(frozen=True, slots=True)
+class FileQuestion:
+    """A question about files, and the words that say which.
+
+    `words` name a file or, for FIND, what it is about; for LIST they are a kind of file (函, 课件) or empty. `number`
+    is the number of a document, 0 if none is given. `pointing` is set if the file is neither named nor numbered.
+    `certain` means that the message can only mean a file, so that an unknown name is worth a reply.
+    """
+
+    ask: FileAsk
+    words: tuple[str, ...] = ()
+    number: int = 0
+    pointing: Pointing | None = None
+    certain: bool = False
+
+
+_MOST_CHARS = 80
+_ENDS = "。!?;…~、,.:"
+_CLAUSE = re.compile(r"(?<![a-z0-9])\s+|\s+(?![a-z0-9])|[,。!?;…~]+(?![a-z0-9])")
+_PARTICLES = "[啊呀呢吧哦嘛哈呗啦喽哇么吗的]*"
+_WHAT = "(?:哪些个?|哪几[个份篇]|有?些?啥|些?什么|几[个份篇]|多少[个份篇]?)"
+_FILE = "(?:群文件|文件|文档|档案|资料|课件)"
+_FILES = f"(?:学习|共享|相关|全部|所有|可用的?)?{_FILE}(?:[和跟、/与]?{_FILE})?"
+# Documents of a kind that names often contain. Only in a place for files do they mean files.
+_SORT = "(?:函|手册|合同|法规|法律|条例|论文|教程|讲义|ppt|pdf|表格?|书|试卷|真题|模板|报告|通知|制度|规定|材料)"
+# These are also things that a text tells.
+_TOLD = frozenset(("模板", "报告", "通知", "制度", "规定", "材料", "表"))
+_STORE = "(?:(?:群|本群)?(?:知识库|资料库|文件夹|群文件|群共享)(?:里面?|中|里头|内)?)"
+_PLACE = (
+    f"(?:{_STORE}|(?:咱们?|我们|这个?|本|你们?)?群(?:里面?|里头|内|中|聊里?)?|你?(?:这里面?|这儿|这边|那里|那儿)"
+    f"|你|bot|机器人)"
+)
+_NOW = "(?:现在|目前|当前|一共|总共|都|到底|已经|曾经|之前|以前|大家|大伙|总计|共|你)"
+_SENT = "(?:上传|传|发|分享|放|存|收录?|入库|导入|保存)(?:过|了|过了|着)?"
+_HAVE = f"(?:有|{_SENT}|能查到?|可以查|能看到?|[看读学]过)"
+_PLEASE = (
+    "(?:我|想|要|请|问|问一?下|问问|看看|看一?下|知道|帮忙|帮我?|麻烦|给我?|告诉我?|列一?下|列出来?|说说|说一?下"
+    "|查查|查一?下|谁知道)"
+)
+_LISTED = "(?:文件|群文件|知识库|资料库)(?:的)?(?:列表|清单|目录|名单)"
+_SHOW = (
+    f"(?:{_PLEASE}|发|来|要)*(?:个|一个|一份|份|下|一下)?(?:目录|清单|列表|文件名|名字)?"
+    "(?:列?(?:一下|下|出来|看看|呗|给我)|(?:都|分别)(?:是|叫)(?:啥|什么|哪些)|有(?:哪些|啥))?"
+)
+_LIST = (
+    rf"(?:{_PLEASE}|{_NOW})*(?P<place>{_PLACE})?{_NOW}*{_HAVE}?{_NOW}*{_WHAT}(?:样的|类型的|种)?(?:{_FILES}"
+    rf"|(?P<sort>{_SORT})){_PARTICLES}",
+    rf"(?:{_PLEASE}"
+    rf"|{_NOW})*(?P<place>{_PLACE})?的?{_NOW}*{_FILES}(?:{_PLACE})?{_NOW}*{_HAVE}?{_NOW}*{_WHAT}{_PARTICLES}",
+    rf"(?:{_PLEASE}|{_NOW})*(?P<place>{_STORE}){_NOW}*(?:{_HAVE}|是)?{_NOW}*{_WHAT}(?:东西|内容)?{_PARTICLES}",
+    rf"{_PLEASE}*(?P<place>{_PLACE}){_NOW}*{_SENT}{_WHAT}(?:东西)?{_PARTICLES}",
+    rf"(?:{_PLEASE}|发|来|看|列|要)*(?:个|一个|一份|份|一下|下)?(?P<place>{_PLACE})?的?(?:全部"
+    rf"|所有)?{_LISTED}(?:发?{_PLEASE}|发)?{_PARTICLES}",
+    rf"(?:把|将)?(?P<place>{_PLACE})?的?(?:全部|所有){_FILES}(?:都)?(?:列|说|发)(?:一下|下|出来|一遍"
+    rf"|给我)?{_PARTICLES}",
+    r"(?:please |can you |could you )?(?:list|show)(?: me)?(?: all| the| your| of| available)* (?:files|documents"
+    r"|docs)(?P<place> .{0,20})?",
+    r"(?:what|which)(?: kind of| sort of)? (?:files|documents|docs)(?: do you have| have you(?: got)?"
+    r"| are (?:there|here|available|in .{2,24})"
+    r"|(?: have been| were| was| got)? (?:uploaded|shared|sent)(?: .{2,20})?| can you (?:read|search)"
+    r"| exist)(?P<place> (?:here|now|so far|in .{2,24}))?",
+    r"(?:what(?:'s| is) in (?:the|your) knowledge base|how many (?:files|documents|docs) (?:do you have"
+    r"|are there))(?P<place> .{0,20})?",
+)
+_WHEN = "(?:最近|近期|近来|刚刚|刚才|今天|今日|昨天|这周|本周|这两天|这几天|这个?月|新)"
+_ADDED = "(?:更新|上传|新增|新传|添加|新加|加|传|新发|入库)(?:了|过|的)?"
+_RECENT = (
+    rf"(?:{_PLEASE}|{_PLACE}|{_WHEN}|{_NOW})*{_WHEN}(?:{_PLACE}|{_NOW}|又"
+    rf"|有)*{_ADDED}(?:{_WHAT})(?:新的?)?(?:{_FILES}|东西|内容)?{_PARTICLES}",
+    rf"(?:{_PLEASE}|{_PLACE}|{_WHEN}|{_NOW})*{_WHEN}(?:{_PLACE}|{_NOW}|又|有)*(?:{_ADDED}|发了?"
+    rf"|有)(?:{_WHAT})?(?:新的?)?{_FILES}(?:没有?|吗)?{_PARTICLES}",
+    rf"(?:{_PLEASE}|{_PLACE}|{_NOW})*(?:有没有|有|来了?|传了?)(?:{_WHAT})?新的?{_FILES}(?:没有?|吗|么)?{_PARTICLES}",
+    rf"(?:{_PLEASE}|{_PLACE})*(?:的)?(?:最新|最近|新)(?:上传|传|更新|发)?的?{_FILES}(?:是|有|都)*(?:{_WHAT}|哪个"
+    rf"|哪份)?{_PARTICLES}",
+    r"(?:are there |is there |got )?any (?:new|recent|newly uploaded) (?:files?|documents?|docs?)(?: .{2,24})?",
+    r"(?:what|which)(?: files?| documents?| docs?)?(?:'s| is| are| was| were| has been| have been"
+    r"| got)? (?:new(?:ly)?(?: uploaded)?|(?:uploaded|updated|added|shared) (?:recently|lately|today)"
+    r"|recently (?:uploaded|updated|added))(?: .{2,24})?",
+    r"(?:list |show |show me )?(?:the )?(?:latest|newest|most recent) (?:files|documents|docs|uploads)",
+)
+_SOUGHT = "(?:文件|文档|档案|资料|课件|pdf|ppt|教程|手册|讲义)"
+_ABOUT = "(?:关于|有关|讲|说|介绍|写|跟|和|涉及)"
+_RELATED = "(?:相关的?|有关的?|方面的?|的|之类的?)"
+_FIND = (
+    rf"(?:{_PLEASE}|{_PLACE}|{_NOW})*(?:有没有|有木有|有无)(?:人"
+    rf"|谁)?(?:{_HAVE}){{0,1}}{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}?{_SOUGHT}(?:没有?|吗|么|可以看"
+    rf"|看看)?{_PARTICLES}",
+    rf"(?:{_PLEASE}|{_PLACE}|{_NOW}|谁)*{_HAVE}{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}?{_SOUGHT}(?:没有?|吗|么|嘛"
+    rf"|不){_PARTICLES}",
+    rf"(?:{_PLEASE}|{_PLACE})*(?:找|搜|查)(?:一下|下|找|个"
+    rf"|一个)?{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}{_SOUGHT}{_PARTICLES}",
+    r"(?:is|are) there (?:any|an?|some) (?:files?|documents?|docs?|papers?|pdfs?)(?: here)? (?:about|on|for"
+    r"|regarding|covering|that (?:covers?|discuss(?:es)?)) (?P<topic>.{2,40})",
+    r"(?:do (?:you|we) have|any|have (?:you|we) got)(?: an?| any| some)? ?(?:files?|documents?|docs?|papers?"
+    r"|pdfs?) (?:about|on|for|regarding) (?P<topic>.{2,40})",
+)
+# A topic that asks, or tells what people have to do with the files: 有没有要带的资料.
+_NO_TOPIC = re.compile(r"[要需带交填准备必须应该能可以几多少哪啥么谁怎]|新的?$|^(?:的|人|什|哪|这|那)")
+_UPLOADED = "(?:上传|传)"
+_MOVED = "(?:上传|传|发|分享|放)"
+_WHO = "(?:谁|哪位|哪个人|哪个群友|什么人)"
+_WHEN_ASKED = "(?:什么时候|啥时候|哪天|几号|何时|多久前)"
+_UPLOADER = (
+    rf"{_PLEASE}*(?:是)?{_WHO}(?P<verb>{_MOVED})(?:的|了|过|上来的?)(?P<file>.{{1,60}}?)(?:的)?{_PARTICLES}",
+    rf"{_PLEASE}*(?P<file>.{{1,60}}?)(?:是|由|到底是)?(?:{_WHO}|{_WHEN_ASKED})(?P<verb>{_MOVED})(?:的|上来的|上去的"
+    rf"|到群里的|到群里来的|进来的){_PARTICLES}",
+    rf"{_PLEASE}*(?P<file>.{{1,60}}?)的?(?P<verb>上传)(?:者|人|时间)(?:是|叫)?(?:谁|哪位|什么|啥|多少)?{_PARTICLES}",
+    r"who (?P<verb>uploaded|shared|sent|posted) (?P<file>.{2,60})",
+    r"when was (?P<file>.{2,60}) (?P<verb>uploaded|shared|sent|posted)",
+)
+_SUM_UP = "(?:总结|概括|概述|归纳|提炼|梳理|小结|摘要|省流)"
+_TELL = "(?:介绍|说说|讲讲|说一说|讲一讲|聊聊|解读|科普)"
+_SOME = "(?:一下子?|下|一哈|一遍|个)?"
+_LIGHTLY = "(?:简单|大概|大致|简要|快速|简短|稍微|一句话|用?一两?句话|几句话)"
+_TEXT_SAYS = "(?:讲|说|写|介绍|包含|包括|涵盖|讲述|讨论)"
+_SUMMARY = (
+    re.compile(
+        rf"{_LIGHTLY}*(?:地|来)?{_SUM_UP}{_SOME}(?:(?:主要|核心)?(?:内容|要点|重点|大意)|.{{0,3}}(?:啥|什么"
+        rf"|哪些)(?:的)?)?"
+    ),
+    re.compile(rf"{_LIGHTLY}+(?:地|来)?{_TELL}{_SOME}|{_LIGHTLY}*{_TELL}{_SOME}"),
+    re.compile(
+        rf"(?:里面?|里头|到底|究竟|主要|大概|大致|都|是|具体)*{_TEXT_SAYS}(?:的|了|的是|得是|到)?(?:些|点"
+        rf"|有)?(?:什么|啥|哪些|哪几)"
+        rf"(?:个?(?:东西|内容|事情?|玩意儿?|方面|问题))?(?:的|来着)?"
+    ),
+    re.compile(
+        r"(?:的|里面?的?)?(?:主要|核心|大概|大致|基本)(?:的)?(?:内容|意思|要点|观点)(?:是|有|都)*(?:什么|啥|哪些)?"
+        r"|(?:的|里面?的?)?(?:内容|大意|要点|摘要|概要|梗概|中心思想|大纲|提纲|目录)(?:是|有|都)*(?:什么|啥|哪些)?$"
+    ),
+    re.compile(
+        r"\b(?:please |can you |could you )?(?:summari[sz]e|sum up|(?:give me )?an? (?:\w+ )?(?:summary"
+        r"|overview) of|tl;?dr(?: of)?)\b"
+    ),
+    re.compile(r"\b(?:what(?:'s| is| was)|what does)\b(?=.* (?:about|say|cover|contain|discuss)$)"),
+)
+# Forms that only mean a file if the message also says that it is one: 宿舍里有什么.
+_SUMMARY_OF_FILE = re.compile(
+    r"里面?(?:都|是|有|写)*(?:些)?(?:什么|啥|哪些)(?:内容|东西)?|(?:是|都是)(?:干[嘛啥]|做什么|什么"
+    r"|啥)(?:用)?(?:的|内容|文件|文档|资料)"
+)
+_ENGLISH_TAIL = re.compile(r" (?:about|say|cover|contain|discuss)$")
+_EXTENSION = re.compile(r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)(?![a-z0-9])")
+_GENERIC = re.compile(
+    r"(?:文件|文档|课件|档案|pdf|ppt|word|excel)(?![a-z0-9])|(?<![a-z])(?:the|this|that|file|document|doc|paper"
+    r"|slides?)(?![a-z])"
+)
+_LOOSE = re.compile(r"资料|表格|表(?![\u4e00-\u9fff])|文章|论文|那?一?页$")
+_THAT = re.compile(r"[这那][个份篇本页张套部则]?|它|上面(?:那个|的)?|(?<![a-z])(?:it|this|that)(?![a-z])")
+_LATEST = re.compile(
+    r"(?:刚才?|刚刚|最新|最近|最后)(?:上传|传|发|更新)?(?:的|上来的?)?|新(?:上传|传|发|更新)(?:的|上来的?)?"
+    r"|(?<![a-z])(?:latest|newest|last)(?![a-z])"
+)
+_FILLER = re.compile(
+    r"帮忙|帮我?|麻烦|请|给我?|看看|可以|能不能|能|一下|简单|大概|主要|一句话|里面?|太长了?|太多了?|看不完|不想看"
+    r"|没看完?|懒得看"
+    r"|(?:谁|有人|哪位)(?=能|可以|会|$)|(?:我|谢谢|大佬|呗|吧|啊|呀|呢|哦|嘛|吗|么|的|了|把|下|是|来|再|也|份|个"
+    r"|篇)$|^(?:把|将|对|给|的|一?下|是|就|我)"
+    r"|(?<![a-z])(?:please|can|you|could|the|of|for|me|file|document|doc|paper|a|an|to|us|briefly"
+    r"|in one sentence)(?![a-z])"
+)
+# 介绍一下图书馆 asks about the library, even if a file is named after it; 介绍一下选课指南 asks about the guide.
+_DOCUMENT = re.compile(
+    r"(?:手册|指南|办法|规定|规则|制度|公约|规约|合同|协议|细则|条例|法|教程|通知|说明|方案|计划|报告|清单|讲义"
+    r"|论文|readme|faq)$"
+)
+_NUMBER = re.compile(r"(?:编号|第|no\.?|#|文件|号)?\s*(\d{1,6})\s*(?:号|个)?(?:文件|文档|资料)?")
+_ORDINAL = re.compile(r"第(?:\d{1,3}|[一二三四五六七八九十]{1,3})[讲课周期次章]")
+_WEAK_TELLING = re.compile(rf"(?:(?!.{{0,3}}句话){_LIGHTLY})*{_TELL}{_SOME}")
+
+
+def recognise(question: Question, documents: Sequence[Named]) -> FileQuestion | None:
+    """Return what a message asks about `documents`, or None if it is a question like any other."""
+    text = normalise(build_query(Question(question.text)).text).strip(_ENDS + " \n")
+    if not text or len(text) > _MOST_CHARS or "\n" in text:
+        return None
+    asked = (
+        _recent(text)
+        or _list(text, documents)
+        or _uploader(text, documents)
+        or _summary(text, documents)
+        or _find(text)
+    )
+    return asked and replace(asked, words=tuple(_as_written(word, question.text) for word in asked.words))
+
+
+def _as_written(word: str, text: str) -> str:
+    """Return a normalised word as the message has it, if it is found there."""
+    place = text.lower().find(word)
+    return text[place : place + len(word)] if place >= 0 else word
+
+
+def _list(text: str, documents: Sequence[Named]) -> FileQuestion | None:
+    first, *others = _clauses(text)
+    for form in _LIST:
+        found = re.fullmatch(form, text) or re.fullmatch(form, first)
+        if found is None:
+            continue
+        is_rest = found.end() < len(text)
+        place, sort = found["place"], found.groupdict().get("sort")
+        plain = all(re.fullmatch(_SHOW, clause) for clause in others)
+        if is_rest and not plain and (not place or any(map(asks_something, others))):
+            return None
+        if not sort:
+            return FileQuestion(FileAsk.LIST, certain=True)
+        is_named = any(sort in plain_stem(document.name) for document in documents)
+        if place and (is_named or sort not in _TOLD):
+            return FileQuestion(FileAsk.LIST, (sort,))
+    return None
+
+
+def _recent(text: str) -> FileQuestion | None:
+    if any(re.fullmatch(form, text) for form in _RECENT):
+        return FileQuestion(FileAsk.RECENT, certain=True)
+    return None
+
+
+def _find(text: str) -> FileQuestion | None:
+    for form in _FIND:
+        found = re.fullmatch(form, text)
+        if found is not None and not _NO_TOPIC.search(found["topic"]):
+            return FileQuestion(FileAsk.FIND, (found["topic"].strip(),), certain=True)
+    return None
+
+
+def _uploader(text: str, documents: Sequence[Named]) -> FileQuestion | None:
+    for form in _UPLOADER:
+        found = re.fullmatch(form, text)
+        if found is not None:
+            # People also send pay and messages; only files are uploaded.
+            is_upload = re.match(f"{_UPLOADED}|uploaded", found["verb"]) is not None
+            least = Likeness.PART if is_upload else Likeness.WHOLE
+            return _about(FileAsk.UPLOADER, found["file"], documents, least)
+    return None
+
+
+def _summary(text: str, documents: Sequence[Named]) -> FileQuestion | None:
+    of_file = _SUMMARY_OF_FILE.search(text)
+    is_file = of_file is not None and (_says_file(text[: of_file.start()]) or _says_file(of_file[0]))
+    for found in ((of_file if is_file else None), *(form.search(text) for form in _SUMMARY)):
+        rest = found and _around(text, found)
+        if found is None or rest is None:
+            continue
+        is_weak = _WEAK_TELLING.fullmatch(found[0]) and not _says_file(text) and not _DOCUMENT.search(_stripped(rest))
+        if not is_weak and (question := _about(FileAsk.SUMMARY, rest, documents, Likeness.MISSPELT)):
+            return question
+    return None
+
+
+def _around(text: str, found: re.Match[str]) -> str | None:
+    """Return what names the file: the words around a form in its clause, or else before it.
+
+    Return None if the words behind the form ask something else.
+    """
+    before, after = text[: found.start()], _ENGLISH_TAIL.sub("", text[found.end() :])
+    if not found[0].isascii():
+        is_apart = before.strip() and _CLAUSE.match(after)
+        behind, *later = ["", *_clauses(after)] if is_apart else _clauses(after) or [""]
+        if any(map(asks_something, map(_without_forms, later))):
+            return None
+        after = behind
+    return _without_forms(f"{before} {after}")
+
+
+def _without_forms(text: str) -> str:
+    for form in _SUMMARY:
+        text = form.sub(" ", text)
+    return text
+
+
+def _about(ask: FileAsk, text: str, documents: Sequence[Named], least: Likeness) -> FileQuestion | None:
+    """Return the question about the file that `text` names, which must be nothing but a name.
+
+    `least` is how well it has to name one, if the message does not say that it means a file.
+    """
+    text = text.strip(_ENDS + " 《》「」\"'“”")
+    whole = best_named([text], documents)
+    if whole[0] is Likeness.WHOLE:
+        return FileQuestion(ask, (text,), certain=True)
+    says_file = _says_file(text)
+    if number := _NUMBER.fullmatch(_stripped(text)):
+        return (
+            FileQuestion(ask, number=int(number[1]), certain=True)
+            if says_file or "编号" in text
+            else _numbered(ask, text)
+        )
+    words = _words(text)
+    if not words:
+        if _LATEST.search(text):
+            return FileQuestion(ask, pointing=Pointing.TO_LATEST, certain=says_file)
+        points = says_file or _THAT.search(text) is not None
+        return FileQuestion(ask, pointing=Pointing.TO_THAT, certain=says_file) if points else None
+    rate, _ = best_named(words, documents)
+    points = says_file or _LOOSE.search(text) is not None or _THAT.search(text) is not None
+    if rate >= (Likeness.ABBREVIATION if points else least):
+        return FileQuestion(ask, words, certain=says_file)
+    if any(map(asks_something, words)):
+        return None
+    is_file = _EXTENSION.search(text) or (says_file and re.search("文件|文档|课件|file|document", text))
+    if is_file or _is_missing_number(text, documents):
+        return FileQuestion(ask, words, certain=True)
+    return None
+
+
+def _numbered(ask: FileAsk, text: str) -> FileQuestion | None:
+    return FileQuestion(ask, number=int(text)) if text.strip().isdecimal() and len(text.strip()) <= 4 else None
+
+
+def _is_missing_number(text: str, documents: Iterable[Named]) -> bool:
+    """Return whether a text names one of a numbered series (第8讲) of which other numbers are files."""
+    found = _ORDINAL.search(text)
+    if found is None:
+        return False
+    series = [match[0] for document in documents for match in _ORDINAL.finditer(normalise(document.name))]
+    return found[0] not in series and any(name[-1] == found[0][-1] for name in series)
+
+
+def _says_file(text: str) -> bool:
+    """Return whether a text says that it means a file: an extension, 文件, or 那个表."""
+    points = _THAT.search(text) is not None and _LOOSE.search(text) is not None
+    return points or _EXTENSION.search(text) is not None or _GENERIC.search(text) is not None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return what is left of a name without the words that only say that a file is meant."""
+    for pattern in (_EXTENSION, _LATEST, _THAT, _GENERIC, _LOOSE):
+        text = pattern.sub(" ", text)
+    pieces = (_stripped(piece) for piece in re.split(r"[\s,。!?;…~、]+|的", text))
+    return tuple(piece for piece in pieces if plain_name(piece))
+
+
+def _stripped(text: str) -> str:
+    """Return a text without courtesies and particles around it."""
+    before = None
+    while before != text:
+        before, text = text, _FILLER.sub(" ", text).strip()
+    return text
+
+
+def _clauses(text: str) -> list[str]:
+    return [clause.strip() for clause in _CLAUSE.split(text) if clause and clause.strip()]
