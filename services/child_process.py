@@ -5,7 +5,10 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import wait
+from pathlib import Path
 
 _LOWEST_PRIORITY = 19
 # BELOW_NORMAL_PRIORITY_CLASS of SetPriorityClass.
@@ -24,6 +27,15 @@ def live_with_parent() -> None:
         os._exit(0)
 
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+def run_apart(function: Callable[[Path], object], directory: Path) -> None:
+    """Call a function in a process of its own and wait for it: this process would never give its memory back.
+
+    Raise what the function raises. It must be picklable.
+    """
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=live_with_parent) as pool:
+        pool.submit(function, directory).result()
 
 
 def yield_to_others() -> None:

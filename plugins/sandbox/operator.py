@@ -44,7 +44,7 @@ def add_operator_page(table: RouteTable, static: Path, token: str, *, has_access
 
 
 async def _groups(_request: Request) -> Response:
-    """Return the groups with a knowledge base. Private chats are nobody's business but their own."""
+    """Return the groups with a knowledge base. Private chats are left out."""
     names = await _names()
     found = [name for name in await services().knowledge.collections() if _is_of_groups(name)]
     return JSONResponse(

@@ -4,15 +4,13 @@ import asyncio
 import functools
 import importlib.metadata
 import logging
-import multiprocessing
 import os
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Literal
 
 from e5_int8 import MODEL, convert, is_converted
-from services.child_process import live_with_parent
+from services.child_process import run_apart
 from services.embeddings.e5 import open_e5
 from services.embeddings.local import LocalEmbeddings
 from services.embeddings.models import CosineScale, EmbeddingModel
@@ -97,10 +95,8 @@ def _model(
 def _e5(data_dir: Path) -> tuple[Encoder, Callable[[], Encoder]]:
     directory = (data_dir / "models").absolute()
     if not is_converted(directory):
-        # In a separate process: the conversion takes some 300 MB, which this process would never give back.
-        spawn = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, spawn, initializer=live_with_parent) as pool:
-            pool.submit(convert, directory).result()
+        # The conversion takes some 300 MB.
+        run_apart(convert, directory)
     return _proven(open_e5(directory, 1)), functools.partial(open_e5, directory, _cores())
 
 

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from services.index.models import IndexedChunk
 from services.text.sentences import sentences
+from services.text.tables import CELLS
 
 _HEADINGS = " › "
 # A document with fewer parts on one level of headings is shown by the next level.
@@ -15,7 +16,6 @@ _DEEPEST = 4
 # A document without headings and pages is shown in about so many parts.
 _PIECES = 6
 _MOST_TEXT = 160
-_CELLS = " | "
 _TAG = re.compile(
     r"<[^<>\n]{0,400}>|</?[a-z][^<>\n]{0,400}$|\[\^\w{1,8}\]:?|\{#[\w-]+\}|^\s*(?::::|!!!).*$|\$\$?", re.MULTILINE
 )
@@ -80,7 +80,7 @@ def _parts(chunks: Sequence[IndexedChunk]) -> Iterator[Part]:
     shown = set[str]()
     for heading, group in _groups(chunks):
         lines = [line for chunk in group for line in chunk.text.split("\n") if line not in shown]
-        shown.update(chunk.text.split("\n", 1)[0] for chunk in group if _CELLS in chunk.text.split("\n", 1)[0])
+        shown.update(chunk.text.split("\n", 1)[0] for chunk in group if CELLS in chunk.text.split("\n", 1)[0])
         yield Part(plain_line(heading), page_of(group[0]), _beginning(lines, heading), group[0].ordinal)
 
 
@@ -117,7 +117,7 @@ def _beginning(lines: Iterable[str], heading: str) -> str:
     """Return the first sentences of a part, without its heading."""
     text = ""
     for line in lines:
-        plain = plain_line(line.replace(_CELLS, "、") if _CELLS in line else line)
+        plain = plain_line(line.replace(CELLS, "、") if CELLS in line else line)
         if not plain or _RULE.fullmatch(plain) or plain == plain_line(heading) or not _LETTER.search(plain):
             continue
         for sentence in sentences(plain):

@@ -2,16 +2,15 @@
 
 import asyncio
 import logging
-import multiprocessing
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 from e5_int8 import PassageReader, convert_reader, is_reader_converted
-from services.child_process import live_with_parent
+from services.child_process import run_apart
 from services.errors import ReadingError
 from services.reading.models import Reading, Text
 from services.text.cleaning import without_surrogates
@@ -34,6 +33,7 @@ class EmbeddedReader:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._read, question, texts)
         except Exception as error:
+            # A native library may raise any exception.
             raise ReadingError(_FAILED, f"{type(error).__name__}: {error}") from error
 
     async def aclose(self) -> None:
@@ -63,10 +63,7 @@ async def open_reader(data_dir: Path) -> EmbeddedReader | None:
 
 def _open(directory: Path) -> PassageReader:
     if not is_reader_converted(directory):
-        # In a separate process, as for the encoder: this process would never give the memory back.
-        spawn = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, spawn, initializer=live_with_parent) as pool:
-            pool.submit(convert_reader, directory).result()
+        run_apart(convert_reader, directory)
     reader = PassageReader.open(directory, threads=max(1, min(os.cpu_count() or 1, 4)))
     reader.read(_PROBE.text, [(_PROBE.context, _PROBE.text)])
     return reader

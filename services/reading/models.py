@@ -21,12 +21,6 @@ class Reading:
     ends: NDArray[np.int32]
     scores: NDArray[np.float32]
 
-    @classmethod
-    def empty(cls) -> "Reading":
-        """Return the reading of a text without tokens."""
-        nothing = np.empty(0, np.int32)
-        return cls(-10.0, nothing, nothing, np.empty(0, np.float32))
-
     def best_between(self, start: int, end: int) -> float | None:
         """Return the highest score of a token between two offsets, or None if there is none."""
         inside = (self.starts < end) & (self.ends > start)

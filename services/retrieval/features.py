@@ -17,7 +17,6 @@ from services.reading.models import Reading
 from services.retrieval.conflicts import (
     CONFLICTS,
     AskedQuestion,
-    Conflicts,
     collection_facts,
     conflicts,
     contradicts,
@@ -133,19 +132,21 @@ def describe(evidence: Evidence, background: NDArray[np.float32]) -> Features:
     `background` is the mean vector of passages about all kinds of subjects: a question that is near it is near any
     passage.
     """
-    values = _searched(evidence, evidence.recalled[0], background)
+    first, best = evidence.recalled[0], best_candidate(evidence)
+    signs = _conflicts(evidence, first)
+    values = _searched(evidence, first, background) | signs
     searched = np.array([values[name] for name in SEARCHED])
-    best = best_candidate(evidence)
     if best.reading is None:
         return Features(searched, None)
-    signs = dict(zip(CONFLICTS, _conflicts(evidence, best).values(), strict=True))
-    values = _read(evidence, best) | signs | {name: values[name] for name in _SETTING}
+    of_best = signs if best is first else _conflicts(evidence, best)
+    values = _read(evidence, best, best.reading) | of_best | {name: values[name] for name in _SETTING}
     return Features(searched, np.array([values[name] for name in READ]))
 
 
-def _conflicts(evidence: Evidence, candidate: Candidate) -> Conflicts:
+def _conflicts(evidence: Evidence, candidate: Candidate) -> dict[str, float]:
     asked = evidence.asked or read_question(evidence.text)
-    return conflicts(asked, candidate, collection_facts(evidence.words, evidence.recalled))
+    found = conflicts(asked, candidate, collection_facts(evidence.words, evidence.recalled))
+    return dict(zip(CONFLICTS, found.values(), strict=True))
 
 
 def _searched(evidence: Evidence, best: Candidate, background: NDArray[np.float32]) -> dict[str, float]:
@@ -159,7 +160,6 @@ def _searched(evidence: Evidence, best: Candidate, background: NDArray[np.float3
     everything = sum(words.all_weights.values()) or 1.0
     runs = content_runs(question)
     content = [run[start : start + 2] for run in runs for start in range(max(1, len(run) - 1))]
-    signs = _conflicts(evidence, best)
     return {
         "cosine": cosines[-1] if best.hit.cosine is None else best.hit.cosine,
         "cosine_3": _mean(cosines[:3]),
@@ -184,21 +184,20 @@ def _searched(evidence: Evidence, best: Candidate, background: NDArray[np.float3
         "cohesion": evidence.cohesion or 0.0,
         "background": float(np.asarray(evidence.vector, np.float32) @ background) if evidence.vector else 0.0,
         "chunks": math.log(max(1, words.chunk_count)),
-    } | dict(zip(CONFLICTS, signs.values(), strict=True))
+    }
 
 
-def _read(evidence: Evidence, best: Candidate) -> dict[str, float]:
+def _read(evidence: Evidence, best: Candidate, reading: Reading) -> dict[str, float]:
     read = [item for item in evidence.recalled if item.reading is not None]
-    answers = sorted((item.reading.answers for item in read if item.reading), reverse=True)
-    reading = best.reading or Reading.empty()
+    in_order = [item.reading.answers for item in read if item.reading is not None]
+    answers = sorted(in_order, reverse=True)
     tokens = reading.scores.astype(np.float64)
-    first = read[0].reading or reading
     return {
         "read": reading.answers,
         "read_most": answers[0],
         "read_second": answers[1] if len(answers) > 1 else answers[0] - 5.0,
         "read_mean": _mean(answers[:3]),
-        "read_first": first.answers,
+        "read_first": in_order[0],
         "read_token": float(tokens.max()) if len(tokens) else -10.0,
         "read_token_share": _peak_share(tokens),
         "read_rank": math.log1p(read.index(best)),

@@ -1,7 +1,6 @@
 """Answer questions about the files themselves, without a search for the words of the question."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -62,12 +61,6 @@ class FileReply:
     passages: Retrieval | None = None
 
 
-# Said only of a file, not of what a text is about: 投标文件的内容有哪些 may ask about either.
-_FILE_NAME = re.compile(
-    r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)(?![a-z0-9])|[《「“]|[那这]个?(?:文件|文档|手册|资料)", re.IGNORECASE
-)
-
-
 class AboutFiles:
     """Answers questions about the files of one collection at a time."""
 
@@ -109,8 +102,7 @@ class AboutFiles:
     ) -> FileReply | None:
         meant = await self._meant(collection, asked, question, turn, documents)
         if not meant:
-            if not asked.certain or (not asked.number and not _FILE_NAME.search(question.text)):
-                # 投标文件的内容有哪些 may as well ask about the text of a file.
+            if not asked.certain:
                 return None
             return FileReply(unknown_answer(asked.words, nearest_named(asked.words, documents)))
         if len(meant) > 1:

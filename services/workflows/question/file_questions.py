@@ -331,8 +331,8 @@ def _about(ask: FileAsk, text: str, documents: Sequence[Named], least: Likeness)
         return FileQuestion(ask, words, certain=says_file)
     if any(map(asks_something, words)):
         return None
-    is_file = _EXTENSION.search(text) or (says_file and re.search("文件|文档|课件|file|document", text))
-    if is_file or _is_missing_number(text, documents):
+    # 投标文件的内容 may as well be about the text of a file, 那个投标文件的内容 may not.
+    if _EXTENSION.search(text) or (says_file and _THAT.search(text)) or _is_missing_number(text, documents):
         return FileQuestion(ask, words, certain=True)
     return None
 

@@ -68,7 +68,7 @@ def test_chatter_by_its_form(text: str) -> None:
         "中秋快乐活动安排",
         "好用的软件清单",
         "nice值范围",
-        # Whoever complains about this wants it solved.
+        # People who complain about this want it solved.
         "服了，系统又登不上",
         "打不开网页了！！！",
         "密码忘了！！",
