@@ -43,8 +43,8 @@ class Catalogue:
         document = (await self._records.visible(collection, {build_id})).get(build_id)
         return document.number if document else None
 
-    async def view(self, collection: str, number: int) -> DocumentView | None:
-        """Return a document with its outline, or None if there is no such number.
+    async def view(self, collection: str, number: int, most_chunks: int = _MOST_CHUNKS) -> DocumentView | None:
+        """Return a document with the outline of its first `most_chunks` chunks, or None if there is no such number.
 
         Raise `SearchIndexError` if the index fails.
         """
@@ -53,8 +53,9 @@ class Catalogue:
             return None
         shown = current(rows)
         chunks: list[IndexedChunk] = []
-        while shown.build_id and len(chunks) < min(shown.chunk_count, _MOST_CHUNKS):
-            more = await self._index.chunks(collection, shown.build_id, len(chunks), _CHUNKS_AT_ONCE)
+        while shown.build_id and len(chunks) < min(shown.chunk_count, most_chunks):
+            wanted = min(_CHUNKS_AT_ONCE, most_chunks - len(chunks))
+            more = await self._index.chunks(collection, shown.build_id, len(chunks), wanted)
             if not more:
                 break
             chunks += more

@@ -8,6 +8,11 @@ from typing import Protocol, TypeVar
 
 from services.index.tokens import normalise, query_terms
 
+_NUMERALS = "〇一二三四五六七八九"
+_NUMERAL = re.compile("([一二三四五六七八九])?十([一二三四五六七八九])?|[一二三四五六七八九]")
+# Not those of a date: 2024-03-05.
+_LEADING_ZEROS = re.compile(r"(?<![\d._/-])0+(?=\d)")
+_NUMBER = re.compile(r"\d+")
 _NOT_LETTERS = re.compile(r"[\W_]+")
 _BETWEEN = re.compile(r"[\W_]+|\d{4,8}(?:年|级|版|学年)?|v\d+")
 # The head of a Chinese compound is its end: 管理规约 names 某某小区管理规约.
@@ -44,12 +49,13 @@ NamedT = TypeVar("NamedT", bound=Named)
 
 
 def plain_name(name: str) -> str:
-    """Return a name or a part of one without its case, spaces and punctuation.
+    """Return a name or a part of one without its case, spaces and punctuation, and with plain numbers.
 
-    >>> plain_name("《员工 手册》V2")
-    '员工手册v2'
+    >>> plain_name("《员工 手册》V2"), plain_name("第十二讲") == plain_name("第12讲"), plain_name("Lab03")
+    ('员工手册v2', True, 'lab3')
     """
-    return _NOT_LETTERS.sub("", normalise(name))
+    text = _LEADING_ZEROS.sub("", _NUMERAL.sub(_digits, normalise(name)))
+    return _NOT_LETTERS.sub("", text)
 
 
 def plain_stem(name: str) -> str:
@@ -101,13 +107,35 @@ def shared(topic: str, text: str) -> float:
     return sum(term in normal for term in terms) / len(terms) if terms else 0.0
 
 
+def _digits(found: re.Match[str]) -> str:
+    """Return a Chinese number below one hundred in digits."""
+    if "十" not in found[0]:
+        return str(_NUMERALS.index(found[0]))
+    tens, ones = (_NUMERALS.index(numeral) if numeral else None for numeral in found.groups())
+    return str((tens or 1) * 10 + (ones or 0))
+
+
+def _contains(text: str, word: str) -> bool:
+    """Return whether a word is in a text and no number of it runs on: Lab1 is not in Lab12."""
+    start = -1
+    while (start := text.find(word, start + 1)) >= 0:
+        end = start + len(word)
+        runs_on = text[start - 1 : start].isdigit() and word[0].isdigit()
+        runs_on = runs_on or (text[end : end + 1].isdigit() and word[-1].isdigit())
+        if not runs_on:
+            return True
+    return False
+
+
 def _likeness(word: str, stem: str, segments: Sequence[str]) -> Likeness:
     if word in segments:
         return Likeness.WHOLE
-    if word in stem:
+    if _contains(stem, word) or any(_contains(segment, word) for segment in segments):
         is_head = len(word) >= _HEAD_CHARS and any(segment.endswith(word) for segment in segments)
         is_most = any(word in segment and len(word) >= _SHARE * len(segment) for segment in segments)
         return Likeness.MOST if is_head or is_most else Likeness.PART
+    if not set(_NUMBER.findall(word)) <= {number for text in (stem, *segments) for number in _NUMBER.findall(text)}:
+        return Likeness.NONE
     if len(word) >= _MISSPELT_CHARS and _is_misspelt(word, stem):
         return Likeness.MISSPELT
     if len(word) >= _ABBREVIATION_CHARS and not word.isdigit() and (whole := _abbreviated(word, segments)):

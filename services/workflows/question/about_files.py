@@ -1,8 +1,10 @@
 """Answer questions about the files themselves, without a search for the words of the question."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Protocol
 
 from services.grounding.models import Answer
@@ -16,16 +18,21 @@ from services.retrieval.models import Question, Reference, Retrieval, RetrievalS
 from services.retrieval.retriever import Retriever
 from services.workflows.question.file_answers import (
     WHICH,
+    extreme_answer,
     found_answer,
+    kind_answer,
     list_answer,
     outline_answer,
+    overview_answer,
     recent_answer,
+    senders_answer,
     unknown_answer,
     unread_answer,
     uploader_answer,
     which_answer,
 )
-from services.workflows.question.file_questions import FileAsk, FileQuestion, Pointing, recognise
+from services.workflows.question.file_asks import Extreme, FileAsk, FileKind, FileQuestion, Pointing
+from services.workflows.question.file_questions import recognise
 
 # A model reads so many characters of a document in so many passages, which is one ordinary prompt.
 _SUMMARY_CHARS = 8000
@@ -36,6 +43,25 @@ _ABOUT = 0.6
 _TITLED = 2.0
 _SEARCHED = 30
 _FOUND = 5
+# An overview tells what so many documents are about, by so many of their first chunks.
+_OVERVIEW, _OVERVIEW_CHUNKS = 8, 20
+_SENDERS = 3
+_SUFFIXES = {
+    FileKind.PDF: (".pdf",),
+    FileKind.WORD: (".docx", ".doc"),
+    FileKind.SLIDES: (".pptx", ".ppt"),
+    FileKind.SHEET: (".xlsx", ".xls", ".csv"),
+    FileKind.MARKDOWN: (".md",),
+    FileKind.WEB: (".html", ".htm"),
+    FileKind.TEXT: (".txt",),
+}
+_ORDERS: dict[Extreme, Callable[[DocumentEntry], float]] = {
+    Extreme.LARGEST: lambda entry: -entry.size,
+    Extreme.SMALLEST: lambda entry: entry.size,
+    Extreme.LONGEST: lambda entry: -entry.chunks,
+    Extreme.SHORTEST: lambda entry: entry.chunks,
+    Extreme.OLDEST: lambda entry: entry.uploaded_at.timestamp(),
+}
 # A shorter name may occur in any text.
 _NAMED_CHARS = 3
 
@@ -55,10 +81,14 @@ async def by_number(entry: DocumentEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileReply:
-    """The answer to a question about files. `passages` is what a model may write a better summary from, if any."""
+    """The answer to a question about files. `passages` is what a model may write a better summary from, if any.
+
+    A reply that is not `certain` is only given if the text of the files does not answer the question.
+    """
 
     answer: Answer
     passages: Retrieval | None = None
+    certain: bool = True
 
 
 class AboutFiles:
@@ -83,13 +113,35 @@ class AboutFiles:
             return None
         match asked.ask:
             case FileAsk.LIST:
-                return FileReply(_listed(asked, documents))
+                return FileReply(_listed(asked, documents), certain=asked.certain)
+            case FileAsk.KIND:
+                return FileReply(_of_kind(asked, documents), certain=asked.certain)
             case FileAsk.RECENT:
                 return FileReply(recent_answer(documents))
+            case FileAsk.EXTREME:
+                return FileReply(_extreme(asked, documents))
+            case FileAsk.SENDERS:
+                return FileReply(await _senders(documents, names))
+            case FileAsk.OVERVIEW:
+                return await self._overview(collection, documents)
             case FileAsk.FIND:
                 return FileReply(found_answer(asked.words[0], await self._find(collection, asked.words[0], documents)))
             case FileAsk.SUMMARY | FileAsk.UPLOADER:
                 return await self._of_one(collection, asked, question, turn, documents, names)
+
+    async def _overview(self, collection: str, documents: Sequence[DocumentEntry]) -> FileReply:
+        """Return what each of the newest documents is about, in the order of their numbers."""
+        newest = sorted(documents, key=lambda entry: entry.uploaded_at, reverse=True)[:_OVERVIEW]
+        found = [
+            await self._catalogue.view(collection, entry.number, _OVERVIEW_CHUNKS)
+            for entry in sorted(newest, key=lambda entry: entry.number)
+        ]
+        views = [view for view in found if view is not None and view.chunks]
+        references = tuple(
+            _reference(view, number, view.chunks[0].ordinal) for number, view in enumerate(views, start=1)
+        )
+        passages = Retrieval(RetrievalStatus.USABLE, references, chunk_count=len(references)) if references else None
+        return FileReply(overview_answer(views, len(documents)), passages)
 
     async def _of_one(
         self,
@@ -182,6 +234,28 @@ def _listed(asked: FileQuestion, documents: Sequence[DocumentEntry]) -> Answer:
     sort = "".join(asked.words)
     named = [entry for entry in documents if sort and plain_name(sort) in plain_name(entry.name)]
     return list_answer(named, len(documents), sort) if named else list_answer(documents, len(documents))
+
+
+def _of_kind(asked: FileQuestion, documents: Sequence[DocumentEntry]) -> Answer:
+    kind = asked.kind or FileKind.TEXT
+    word = plain_name("".join(asked.words))
+    found = [
+        entry
+        for entry in documents
+        if PurePath(entry.name).suffix.lower() in _SUFFIXES[kind] or word in plain_stem(entry.name)
+    ]
+    return kind_answer(found, len(documents), kind)
+
+
+def _extreme(asked: FileQuestion, documents: Sequence[DocumentEntry]) -> Answer:
+    extreme = asked.extreme or Extreme.LARGEST
+    return extreme_answer(min(documents, key=_ORDERS[extreme]), extreme)
+
+
+async def _senders(documents: Sequence[DocumentEntry], names: UploaderNames) -> Answer:
+    counts = Counter(entry.uploader_id for entry in documents)
+    sent = {entry.uploader_id: entry for entry in documents}
+    return senders_answer([(await names(sent[sender]), count) for sender, count in counts.most_common(_SENDERS)])
 
 
 def _named_in(text: str, documents: Sequence[DocumentEntry]) -> list[DocumentEntry]:

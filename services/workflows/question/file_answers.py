@@ -12,6 +12,7 @@ from services.records.conversations import Source
 from services.retrieval.models import Reference
 from services.text.sentences import cut_place
 from services.text.sizes import size_text
+from services.workflows.question.file_asks import Extreme, FileKind
 
 # A list of twenty names is read on a phone; a longer one is for /kb list.
 _LISTED = 20
@@ -22,6 +23,7 @@ _OUTLINE_CHARS = 400
 _PARTS = 10
 _HEADING_CHARS = 24
 _LEAST_TEXT, _MOST_TEXT = 18, 90
+_GIST_CHARS = 50
 # How a question about the meant file begins. The next message may answer it with a number.
 WHICH = "名字对得上的文件有"
 _PAUSES = "，；、：。… "
@@ -31,10 +33,44 @@ _FOREIGN_MARK = re.compile(r"〔(\s*\d{1,3}\s*)〕")
 def list_answer(entries: Sequence[DocumentEntry], total: int, sort: str = "") -> Answer:
     """Return the list of documents, those of a `sort` if it is named; `total` counts all of the knowledge base."""
     what = f"名字里有「{sort}」的文件有 {len(entries)} 个" if sort else f"现在有 {total} 个文件"
-    lines = [f"{number}. {_listed(entry)}" for number, entry in enumerate(entries[:_LISTED], start=1)]
-    rest = len(entries) - _LISTED
+    return Answer(AnswerKind.WRITTEN, "\n".join([f"{what}：", *_list_lines(entries)]))
+
+
+def kind_answer(entries: Sequence[DocumentEntry], total: int, kind: FileKind) -> Answer:
+    """Return the list of the documents of one kind; `total` counts all of the knowledge base."""
+    if not entries:
+        return Answer(AnswerKind.WRITTEN, f"{kind}一个也没有。现在有 {total} 个文件，发 /kb list 看全部。")
+    return Answer(AnswerKind.WRITTEN, "\n".join([f"{kind}有 {len(entries)} 个：", *_list_lines(entries)]))
+
+
+def extreme_answer(entry: DocumentEntry, extreme: Extreme) -> Answer:
+    """Return the document that is the largest, the oldest or the like."""
+    length = f"，{entry.chunks} 块" if extreme in (Extreme.LONGEST, Extreme.SHORTEST) else ""
+    facts = f"{size_text(entry.size)}{length}，{entry.uploaded_at.astimezone(ZONE):%Y-%m-%d} 收到"
+    return Answer(AnswerKind.WRITTEN, f"{extreme}的文件是「{_name(entry.name)}」（{facts}）。")
+
+
+def senders_answer(senders: Sequence[tuple[str, int]]) -> Answer:
+    """Return who sent most documents, from names with their numbers of documents, the highest first."""
+    (first, count), *others = senders
+    rest = "，".join(f"{_shown(name)} {number} 个" for name, number in others)
+    ending = f"，接着是 {rest}。" if rest else "。"
+    return Answer(AnswerKind.WRITTEN, f"传得最多的是{_shown(first)}（{count} 个）{ending}")
+
+
+def overview_answer(views: Sequence[DocumentView], total: int) -> Answer:
+    """Return what each document is about in one line, citing it; `total` counts all of the knowledge base."""
+    if not views:
+        return Answer(AnswerKind.WRITTEN, "文件还在入库，读完再问我。")
+    numbered = list(enumerate(views, start=1))
+    lines = [f"{number}. {_name(view.entry.name)}：{_gist(view.outline)}〔{number}〕" for number, view in numbered]
+    sources = tuple(
+        Source(number, view.entry.name, view.entry.number, view.build_id, 0, 0) for number, view in numbered
+    )
+    rest = total - len(views)
     ending = [f"还有 {rest} 个，发 /kb list 看全部。"] if rest > 0 else []
-    return Answer(AnswerKind.WRITTEN, "\n".join([f"{what}：", *lines, *ending]))
+    heading = f"{total} 个文件里，最近的 {len(views)} 个大致是：" if rest > 0 else f"{total} 个文件大致是："
+    return Answer(AnswerKind.EXCERPT, "\n".join([heading, *lines, *ending]), sources)
 
 
 def recent_answer(entries: Sequence[DocumentEntry]) -> Answer:
@@ -108,6 +144,20 @@ def outline_lines(outline: Outline, limit: int, most_parts: int) -> list[str]:
     if rest := outline.parts[most_parts:]:
         lines.append(_rest_line(rest))
     return lines
+
+
+def _list_lines(entries: Sequence[DocumentEntry]) -> list[str]:
+    lines = [f"{number}. {_listed(entry)}" for number, entry in enumerate(entries[:_LISTED], start=1)]
+    rest = len(entries) - _LISTED
+    return [*lines, f"还有 {rest} 个，发 /kb list 看全部。"] if rest > 0 else lines
+
+
+def _gist(outline: Outline) -> str:
+    """Return the first headings of a document, or else how its text begins."""
+    headings = list(dict.fromkeys(_shown(part.heading) for part in outline.parts if part.heading))
+    if len(headings) > 1:
+        return _cut("、".join(headings), _GIST_CHARS)
+    return next((_cut(_shown(part.text), _GIST_CHARS) for part in outline.parts if part.text), "".join(headings))
 
 
 def _rest_line(parts: Sequence[Part]) -> str:

@@ -6,140 +6,35 @@ that files contain (报名要交什么资料) has no form.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 from services.index.tokens import normalise
-from services.knowledge.names import Likeness, Named, best_named, plain_name, plain_stem
+from services.knowledge.names import Likeness, Named, best_named, plain_name
 from services.retrieval.models import Question
 from services.retrieval.query import build_query
 from services.retrieval.wording import asks_something
-
-
-class FileAsk(StrEnum):
-    """What somebody wants to know about files."""
-
-    LIST = "list"
-    RECENT = "recent"
-    SUMMARY = "summary"
-    UPLOADER = "uploader"
-    FIND = "find"
-
-
-class Pointing(StrEnum):
-    """How a question points at a file that it does not name."""
-
-    TO_THAT = "to_that"
-    TO_LATEST = "to_latest"
-
-
-@dataclass(frozen=True, slots=True)
-class FileQuestion:
-    """A question about files, and the words that say which.
-
-    `words` name a file or, for FIND, what it is about; for LIST they are a kind of file (函, 课件) or empty. `number`
-    is the number of a document, 0 if none is given. `pointing` is set if the file is neither named nor numbered.
-    `certain` means that the message can only mean a file, so that an unknown name is worth a reply.
-    """
-
-    ask: FileAsk
-    words: tuple[str, ...] = ()
-    number: int = 0
-    pointing: Pointing | None = None
-    certain: bool = False
-
+from services.workflows.question.file_asks import (
+    ENDS,
+    PARTICLES,
+    PLEASE,
+    FileAsk,
+    FileQuestion,
+    Pointing,
+    begins_clause,
+    clauses,
+)
+from services.workflows.question.many_files import recognise_find, recognise_many
 
 _MOST_CHARS = 80
-_ENDS = "。!?;…~、,.:"
-_CLAUSE = re.compile(r"(?<![a-z0-9])\s+|\s+(?![a-z0-9])|[,。!?;…~]+(?![a-z0-9])")
-_PARTICLES = "[啊呀呢吧哦嘛哈呗啦喽哇么吗的]*"
-_WHAT = "(?:哪些个?|哪几[个份篇]|有?些?啥|些?什么|几[个份篇]|多少[个份篇]?)"
-_FILE = "(?:群文件|文件|文档|档案|资料|课件)"
-_FILES = f"(?:学习|共享|相关|全部|所有|可用的?)?{_FILE}(?:[和跟、/与]?{_FILE})?"
-# Documents of a kind that names often contain. Only in a place for files do they mean files.
-_SORT = "(?:函|手册|合同|法规|法律|条例|论文|教程|讲义|ppt|pdf|表格?|书|试卷|真题|模板|报告|通知|制度|规定|材料)"
-# These are also things that a text tells.
-_TOLD = frozenset(("模板", "报告", "通知", "制度", "规定", "材料", "表"))
-_STORE = "(?:(?:群|本群)?(?:知识库|资料库|文件夹|群文件|群共享)(?:里面?|中|里头|内)?)"
-_PLACE = (
-    f"(?:{_STORE}|(?:咱们?|我们|这个?|本|你们?)?群(?:里面?|里头|内|中|聊里?)?|你?(?:这里面?|这儿|这边|那里|那儿)"
-    f"|你|bot|机器人)"
-)
-_NOW = "(?:现在|目前|当前|一共|总共|都|到底|已经|曾经|之前|以前|大家|大伙|总计|共|你)"
-_SENT = "(?:上传|传|发|分享|放|存|收录?|入库|导入|保存)(?:过|了|过了|着)?"
-_HAVE = f"(?:有|{_SENT}|能查到?|可以查|能看到?|[看读学]过)"
-_PLEASE = (
-    "(?:我|想|要|请|问|问一?下|问问|看看|看一?下|知道|帮忙|帮我?|麻烦|给我?|告诉我?|列一?下|列出来?|说说|说一?下"
-    "|查查|查一?下|谁知道)"
-)
-_LISTED = "(?:文件|群文件|知识库|资料库)(?:的)?(?:列表|清单|目录|名单)"
-_SHOW = (
-    f"(?:{_PLEASE}|发|来|要)*(?:个|一个|一份|份|下|一下)?(?:目录|清单|列表|文件名|名字)?"
-    "(?:列?(?:一下|下|出来|看看|呗|给我)|(?:都|分别)(?:是|叫)(?:啥|什么|哪些)|有(?:哪些|啥))?"
-)
-_LIST = (
-    rf"(?:{_PLEASE}|{_NOW})*(?P<place>{_PLACE})?{_NOW}*{_HAVE}?{_NOW}*{_WHAT}(?:样的|类型的|种)?(?:{_FILES}"
-    rf"|(?P<sort>{_SORT})){_PARTICLES}",
-    rf"(?:{_PLEASE}"
-    rf"|{_NOW})*(?P<place>{_PLACE})?的?{_NOW}*{_FILES}(?:{_PLACE})?{_NOW}*{_HAVE}?{_NOW}*{_WHAT}{_PARTICLES}",
-    rf"(?:{_PLEASE}|{_NOW})*(?P<place>{_STORE}){_NOW}*(?:{_HAVE}|是)?{_NOW}*{_WHAT}(?:东西|内容)?{_PARTICLES}",
-    rf"{_PLEASE}*(?P<place>{_PLACE}){_NOW}*{_SENT}{_WHAT}(?:东西)?{_PARTICLES}",
-    rf"(?:{_PLEASE}|发|来|看|列|要)*(?:个|一个|一份|份|一下|下)?(?P<place>{_PLACE})?的?(?:全部"
-    rf"|所有)?{_LISTED}(?:发?{_PLEASE}|发)?{_PARTICLES}",
-    rf"(?:把|将)?(?P<place>{_PLACE})?的?(?:全部|所有){_FILES}(?:都)?(?:列|说|发)(?:一下|下|出来|一遍"
-    rf"|给我)?{_PARTICLES}",
-    r"(?:please |can you |could you )?(?:list|show)(?: me)?(?: all| the| your| of| available)* (?:files|documents"
-    r"|docs)(?P<place> .{0,20})?",
-    r"(?:what|which)(?: kind of| sort of)? (?:files|documents|docs)(?: do you have| have you(?: got)?"
-    r"| are (?:there|here|available|in .{2,24})"
-    r"|(?: have been| were| was| got)? (?:uploaded|shared|sent)(?: .{2,20})?| can you (?:read|search)"
-    r"| exist)(?P<place> (?:here|now|so far|in .{2,24}))?",
-    r"(?:what(?:'s| is) in (?:the|your) knowledge base|how many (?:files|documents|docs) (?:do you have"
-    r"|are there))(?P<place> .{0,20})?",
-)
-_WHEN = "(?:最近|近期|近来|刚刚|刚才|今天|今日|昨天|这周|本周|这两天|这几天|这个?月|新)"
-_ADDED = "(?:更新|上传|新增|新传|添加|新加|加|传|新发|入库)(?:了|过|的)?"
-_RECENT = (
-    rf"(?:{_PLEASE}|{_PLACE}|{_WHEN}|{_NOW})*{_WHEN}(?:{_PLACE}|{_NOW}|又"
-    rf"|有)*{_ADDED}(?:{_WHAT})(?:新的?)?(?:{_FILES}|东西|内容)?{_PARTICLES}",
-    rf"(?:{_PLEASE}|{_PLACE}|{_WHEN}|{_NOW})*{_WHEN}(?:{_PLACE}|{_NOW}|又|有)*(?:{_ADDED}|发了?"
-    rf"|有)(?:{_WHAT})?(?:新的?)?{_FILES}(?:没有?|吗)?{_PARTICLES}",
-    rf"(?:{_PLEASE}|{_PLACE}|{_NOW})*(?:有没有|有|来了?|传了?)(?:{_WHAT})?新的?{_FILES}(?:没有?|吗|么)?{_PARTICLES}",
-    rf"(?:{_PLEASE}|{_PLACE})*(?:的)?(?:最新|最近|新)(?:上传|传|更新|发)?的?{_FILES}(?:是|有|都)*(?:{_WHAT}|哪个"
-    rf"|哪份)?{_PARTICLES}",
-    r"(?:are there |is there |got )?any (?:new|recent|newly uploaded) (?:files?|documents?|docs?)(?: .{2,24})?",
-    r"(?:what|which)(?: files?| documents?| docs?)?(?:'s| is| are| was| were| has been| have been"
-    r"| got)? (?:new(?:ly)?(?: uploaded)?|(?:uploaded|updated|added|shared) (?:recently|lately|today)"
-    r"|recently (?:uploaded|updated|added))(?: .{2,24})?",
-    r"(?:list |show |show me )?(?:the )?(?:latest|newest|most recent) (?:files|documents|docs|uploads)",
-)
-_SOUGHT = "(?:文件|文档|档案|资料|课件|pdf|ppt|教程|手册|讲义)"
-_ABOUT = "(?:关于|有关|讲|说|介绍|写|跟|和|涉及)"
-_RELATED = "(?:相关的?|有关的?|方面的?|的|之类的?)"
-_FIND = (
-    rf"(?:{_PLEASE}|{_PLACE}|{_NOW})*(?:有没有|有木有|有无)(?:人"
-    rf"|谁)?(?:{_HAVE}){{0,1}}{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}?{_SOUGHT}(?:没有?|吗|么|可以看"
-    rf"|看看)?{_PARTICLES}",
-    rf"(?:{_PLEASE}|{_PLACE}|{_NOW}|谁)*{_HAVE}{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}?{_SOUGHT}(?:没有?|吗|么|嘛"
-    rf"|不){_PARTICLES}",
-    rf"(?:{_PLEASE}|{_PLACE})*(?:找|搜|查)(?:一下|下|找|个"
-    rf"|一个)?{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}{_SOUGHT}{_PARTICLES}",
-    r"(?:is|are) there (?:any|an?|some) (?:files?|documents?|docs?|papers?|pdfs?)(?: here)? (?:about|on|for"
-    r"|regarding|covering|that (?:covers?|discuss(?:es)?)) (?P<topic>.{2,40})",
-    r"(?:do (?:you|we) have|any|have (?:you|we) got)(?: an?| any| some)? ?(?:files?|documents?|docs?|papers?"
-    r"|pdfs?) (?:about|on|for|regarding) (?P<topic>.{2,40})",
-)
-# A topic that asks, or tells what people have to do with the files: 有没有要带的资料.
-_NO_TOPIC = re.compile(r"[要需带交填准备必须应该能可以几多少哪啥么谁怎]|新的?$|^(?:的|人|什|哪|这|那)")
 _UPLOADED = "(?:上传|传)"
 _MOVED = "(?:上传|传|发|分享|放)"
 _WHO = "(?:谁|哪位|哪个人|哪个群友|什么人)"
 _WHEN_ASKED = "(?:什么时候|啥时候|哪天|几号|何时|多久前)"
 _UPLOADER = (
-    rf"{_PLEASE}*(?:是)?{_WHO}(?P<verb>{_MOVED})(?:的|了|过|上来的?)(?P<file>.{{1,60}}?)(?:的)?{_PARTICLES}",
-    rf"{_PLEASE}*(?P<file>.{{1,60}}?)(?:是|由|到底是)?(?:{_WHO}|{_WHEN_ASKED})(?P<verb>{_MOVED})(?:的|上来的|上去的"
-    rf"|到群里的|到群里来的|进来的){_PARTICLES}",
-    rf"{_PLEASE}*(?P<file>.{{1,60}}?)的?(?P<verb>上传)(?:者|人|时间)(?:是|叫)?(?:谁|哪位|什么|啥|多少)?{_PARTICLES}",
+    rf"{PLEASE}*(?:是)?{_WHO}(?P<verb>{_MOVED})(?:的|了|过|上来的?)(?P<file>.{{1,60}}?)(?:的)?{PARTICLES}",
+    rf"{PLEASE}*(?P<file>.{{1,60}}?)(?:是|由|到底是)?(?:{_WHO}|{_WHEN_ASKED})(?P<verb>{_MOVED})(?:的|上来的|上去的"
+    rf"|到群里的|到群里来的|进来的){PARTICLES}",
+    rf"{PLEASE}*(?P<file>.{{1,60}}?)的?(?P<verb>上传)(?:者|人|时间)(?:是|叫)?(?:谁|哪位|什么|啥|多少)?{PARTICLES}",
     r"who (?P<verb>uploaded|shared|sent|posted) (?P<file>.{2,60})",
     r"when was (?P<file>.{2,60}) (?P<verb>uploaded|shared|sent|posted)",
 )
@@ -174,6 +69,8 @@ _SUMMARY_OF_FILE = re.compile(
     r"里面?(?:都|是|有|写)*(?:些)?(?:什么|啥|哪些)(?:内容|东西)?|(?:是|都是)(?:干[嘛啥]|做什么|什么"
     r"|啥)(?:用)?(?:的|内容|文件|文档|资料)"
 )
+# What a text enumerates is asked for in the same words: 投标文件的内容有哪些.
+_ENUMERATED = re.compile(r"有哪些|包括|包含|涵盖")
 _ENGLISH_TAIL = re.compile(r" (?:about|say|cover|contain|discuss)$")
 _EXTENSION = re.compile(r"\.(?:pdf|docx?|pptx?|xlsx?|csv|md|html?|txt)(?![a-z0-9])")
 _GENERIC = re.compile(
@@ -183,7 +80,7 @@ _GENERIC = re.compile(
 _LOOSE = re.compile(r"资料|表格|表(?![\u4e00-\u9fff])|文章|论文|那?一?页$")
 _THAT = re.compile(r"[这那][个份篇本页张套部则]?|它|上面(?:那个|的)?|(?<![a-z])(?:it|this|that)(?![a-z])")
 _LATEST = re.compile(
-    r"(?:刚才?|刚刚|最新|最近|最后)(?:上传|传|发|更新)?(?:的|上来的?)?|新(?:上传|传|发|更新)(?:的|上来的?)?"
+    r"(?:刚才?|刚刚|最新|最近|最后|上一?(?=[个份篇])|前一(?=[个份篇]))(?:上传|传|发|更新)?(?:的|上来的?)?(?:一?[个份篇])?|新(?:上传|传|发|更新)(?:的|上来的?)?"
     r"|(?<![a-z])(?:latest|newest|last)(?![a-z])"
 )
 _FILLER = re.compile(
@@ -197,7 +94,7 @@ _FILLER = re.compile(
 # 介绍一下图书馆 asks about the library, even if a file is named after it; 介绍一下选课指南 asks about the guide.
 _DOCUMENT = re.compile(
     r"(?:手册|指南|办法|规定|规则|制度|公约|规约|合同|协议|细则|条例|法|教程|通知|说明|方案|计划|报告|清单|讲义"
-    r"|论文|readme|faq)$"
+    r"|论文|课件|须知|纪要|大纲|公告|规程|标准|[价课名日工]\w?表|表格|readme|syllabus|faq)$"
 )
 _NUMBER = re.compile(r"(?:编号|第|no\.?|#|文件|号)?\s*(\d{1,6})\s*(?:号|个)?(?:文件|文档|资料)?")
 _ORDINAL = re.compile(r"第(?:\d{1,3}|[一二三四五六七八九十]{1,3})[讲课周期次章]")
@@ -206,15 +103,14 @@ _WEAK_TELLING = re.compile(rf"(?:(?!.{{0,3}}句话){_LIGHTLY})*{_TELL}{_SOME}")
 
 def recognise(question: Question, documents: Sequence[Named]) -> FileQuestion | None:
     """Return what a message asks about `documents`, or None if it is a question like any other."""
-    text = normalise(build_query(Question(question.text)).text).strip(_ENDS + " \n")
+    text = normalise(build_query(Question(question.text)).text).strip(ENDS + " \n")
     if not text or len(text) > _MOST_CHARS or "\n" in text:
         return None
     asked = (
-        _recent(text)
-        or _list(text, documents)
+        recognise_many(text, documents)
         or _uploader(text, documents)
         or _summary(text, documents)
-        or _find(text)
+        or recognise_find(text)
     )
     return asked and replace(asked, words=tuple(_as_written(word, question.text) for word in asked.words))
 
@@ -223,39 +119,6 @@ def _as_written(word: str, text: str) -> str:
     """Return a normalised word as the message has it, if it is found there."""
     place = text.lower().find(word)
     return text[place : place + len(word)] if place >= 0 else word
-
-
-def _list(text: str, documents: Sequence[Named]) -> FileQuestion | None:
-    first, *others = _clauses(text)
-    for form in _LIST:
-        found = re.fullmatch(form, text) or re.fullmatch(form, first)
-        if found is None:
-            continue
-        is_rest = found.end() < len(text)
-        place, sort = found["place"], found.groupdict().get("sort")
-        plain = all(re.fullmatch(_SHOW, clause) for clause in others)
-        if is_rest and not plain and (not place or any(map(asks_something, others))):
-            return None
-        if not sort:
-            return FileQuestion(FileAsk.LIST, certain=True)
-        is_named = any(sort in plain_stem(document.name) for document in documents)
-        if place and (is_named or sort not in _TOLD):
-            return FileQuestion(FileAsk.LIST, (sort,))
-    return None
-
-
-def _recent(text: str) -> FileQuestion | None:
-    if any(re.fullmatch(form, text) for form in _RECENT):
-        return FileQuestion(FileAsk.RECENT, certain=True)
-    return None
-
-
-def _find(text: str) -> FileQuestion | None:
-    for form in _FIND:
-        found = re.fullmatch(form, text)
-        if found is not None and not _NO_TOPIC.search(found["topic"]):
-            return FileQuestion(FileAsk.FIND, (found["topic"].strip(),), certain=True)
-    return None
 
 
 def _uploader(text: str, documents: Sequence[Named]) -> FileQuestion | None:
@@ -271,13 +134,19 @@ def _uploader(text: str, documents: Sequence[Named]) -> FileQuestion | None:
 
 def _summary(text: str, documents: Sequence[Named]) -> FileQuestion | None:
     of_file = _SUMMARY_OF_FILE.search(text)
-    is_file = of_file is not None and (_says_file(text[: of_file.start()]) or _says_file(of_file[0]))
+    before = text[: of_file.start()].strip() if of_file else ""
+    is_file = of_file is not None and (
+        _says_file(before)
+        or _says_file(of_file[0])
+        or (_DOCUMENT.search(before) is not None and best_named([before], documents)[0] >= Likeness.MOST)
+    )
     for found in ((of_file if is_file else None), *(form.search(text) for form in _SUMMARY)):
         rest = found and _around(text, found)
         if found is None or rest is None:
             continue
         is_weak = _WEAK_TELLING.fullmatch(found[0]) and not _says_file(text) and not _DOCUMENT.search(_stripped(rest))
-        if not is_weak and (question := _about(FileAsk.SUMMARY, rest, documents, Likeness.MISSPELT)):
+        least = Likeness.MOST if _ENUMERATED.search(text) else Likeness.MISSPELT
+        if not is_weak and (question := _about(FileAsk.SUMMARY, rest, documents, least)):
             return question
     return None
 
@@ -289,8 +158,8 @@ def _around(text: str, found: re.Match[str]) -> str | None:
     """
     before, after = text[: found.start()], _ENGLISH_TAIL.sub("", text[found.end() :])
     if not found[0].isascii():
-        is_apart = before.strip() and _CLAUSE.match(after)
-        behind, *later = ["", *_clauses(after)] if is_apart else _clauses(after) or [""]
+        is_apart = before.strip() and begins_clause(after)
+        behind, *later = ["", *clauses(after)] if is_apart else clauses(after) or [""]
         if any(map(asks_something, map(_without_forms, later))):
             return None
         after = behind
@@ -308,7 +177,7 @@ def _about(ask: FileAsk, text: str, documents: Sequence[Named], least: Likeness)
 
     `least` is how well it has to name one, if the message does not say that it means a file.
     """
-    text = text.strip(_ENDS + " 《》「」\"'“”")
+    text = text.strip(ENDS + " 《》「」\"'“”")
     whole = best_named([text], documents)
     if whole[0] is Likeness.WHOLE:
         return FileQuestion(ask, (text,), certain=True)
@@ -327,6 +196,8 @@ def _about(ask: FileAsk, text: str, documents: Sequence[Named], least: Likeness)
         return FileQuestion(ask, pointing=Pointing.TO_THAT, certain=says_file) if points else None
     rate, _ = best_named(words, documents)
     points = says_file or _LOOSE.search(text) is not None or _THAT.search(text) is not None
+    if least is Likeness.MOST and not _THAT.search(text) and not _EXTENSION.search(text):
+        points = False
     if rate >= (Likeness.ABBREVIATION if points else least):
         return FileQuestion(ask, words, certain=says_file)
     if any(map(asks_something, words)):
@@ -370,7 +241,3 @@ def _stripped(text: str) -> str:
     while before != text:
         before, text = text, _FILLER.sub(" ", text).strip()
     return text
-
-
-def _clauses(text: str) -> list[str]:
-    return [clause.strip() for clause in _CLAUSE.split(text) if clause and clause.strip()]

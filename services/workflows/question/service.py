@@ -93,13 +93,15 @@ class QuestionAnswering:
             ):
                 retrieval = None
                 try:
-                    if reply := await self._about_files.reply(collection.name, question, turn, names):
+                    reply = await self._about_files.reply(collection.name, question, turn, names)
+                    if reply is not None and reply.certain:
                         retrieval = reply.passages
                         answer = await self._about_file(question, reply, turn.history)
                     else:
                         question = await _in_context(question, turn)
                         retrieval = await self._retriever.retrieve(collection.name, question)
-                        answer = await self._answered(question, retrieval, turn.history)
+                        is_found = reply is None or retrieval.status is RetrievalStatus.USABLE
+                        answer = await self._answered(question, retrieval, turn.history) if is_found else reply.answer
                 except SearchIndexError as error:
                     log.exception("searching %s failed", collection.name)
                     answer = Answer(AnswerKind.FAILED, error.told())

@@ -26,6 +26,13 @@ def test_the_examples() -> None:
         (["新生手册"], "2024级新生手册.pdf", Likeness.WHOLE),
         (["新生手册.PDF"], "新生手册.pdf", Likeness.WHOLE),
         (["第3讲"], "第3讲 概率论.pptx", Likeness.WHOLE),
+        # However a number is written, it is the same number, and no part of a longer one.
+        (["第三讲"], "第03讲 概率论.pptx", Likeness.WHOLE),
+        (["第二十一讲"], "第21讲 概率论.pptx", Likeness.WHOLE),
+        (["第十讲"], "第10讲 概率论.pptx", Likeness.WHOLE),
+        (["Lab1"], "lab01.pdf", Likeness.WHOLE),
+        (["lab1"], "lab12.pdf", Likeness.NONE),
+        (["lab1"], "lab12-1-lab1.pdf", Likeness.WHOLE),
         (["管理规约"], "某某花园小区管理规约_20180502.pdf", Likeness.MOST),
         (["奖学金细则"], "奖学金评定细则（试行）.docx", Likeness.MOST),
         (["新生手侧"], "2024级新生手册.pdf", Likeness.MISSPELT),

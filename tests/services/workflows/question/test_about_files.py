@@ -91,9 +91,49 @@ async def test_the_list_names_the_files_of_this_group_only(world: World, reply: 
 
 async def test_a_kind_of_file_is_listed_alone(world: World) -> None:
     answer = await world.ask("群文件里有几个表 都是啥")
-    assert answer.text.startswith("名字里有「表」的文件有 2 个：")
+    assert answer.text.startswith("表格有 2 个：")
     assert "员工手册" not in answer.text
     assert (await world.ask("群里都有哪些法规")).text.startswith("现在有 3 个文件：")
+
+
+async def test_a_kind_that_no_file_has_is_said_so(world: World) -> None:
+    assert (await world.ask("有没有ppt")).text == "PPT 文件一个也没有。现在有 3 个文件，发 /kb list 看全部。"
+    assert (await world.ask("哪些是pdf")).text.startswith("PDF 文件有 1 个：\n1. 员工手册.pdf")
+
+
+async def test_the_largest_and_the_longest_file(world: World) -> None:
+    assert (await world.ask("哪个文件最长")).text.startswith("最长的文件是「员工手册.pdf」（1 字节，2 块，")
+    assert (await world.ask("最早传的文件是哪个")).text.startswith("最早的文件是「员工手册.pdf」（1 字节，20")
+
+
+async def test_who_sent_most_files(world: World) -> None:
+    assert (await world.ask("谁传的文件最多呀")).text == "传得最多的是小李（2）（3 个）。"
+
+
+@pytest.mark.parametrize("reply", [None, NOTHING_MARK])
+async def test_an_overview_tells_what_each_file_of_this_group_is_about(world: World, reply: str | None) -> None:
+    answer = await world.ask("这些文件都讲了什么", reply=reply)
+    assert answer.text == (
+        "3 个文件大致是：\n"
+        "1. 员工手册.pdf：考勤从九点到十八点。迟到三次扣一天工资。〔1〕\n"
+        "2. 3月值班表.xlsx：周三、李强〔2〕\n"
+        "3. 4月值班表.xlsx：周四、赵敏〔3〕"
+    )
+    assert [source.place for source in answer.sources] == ["员工手册.pdf", "3月值班表.xlsx", "4月值班表.xlsx"]
+    for number in range(8):
+        await world.library.add(GROUP.name, f"讲义{number}.md", [f"第{number}讲"])
+    lines = (await world.ask("总结一下所有文件")).text.split("\n")
+    assert (lines[0], lines[-1], len(lines)) == (
+        "11 个文件里，最近的 8 个大致是：",
+        "还有 3 个，发 /kb list 看全部。",
+        10,
+    )
+
+
+async def test_what_a_text_may_answer_is_searched_before_the_files_are_listed(world: World) -> None:
+    assert (await world.ask("学习资料有哪些")).text.startswith("现在有 3 个文件：")
+    await world.library.add(GROUP.name, "开班须知.txt", ["学习资料有教材、习题册和实验手册。"])
+    assert "习题册" in (await world.ask("学习资料有哪些")).text
 
 
 async def test_a_long_list_is_counted(world: World) -> None:

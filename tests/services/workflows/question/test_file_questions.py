@@ -7,7 +7,8 @@ import pytest
 
 from services.knowledge.names import best_named
 from services.retrieval.models import Question
-from services.workflows.question.file_questions import FileAsk, Pointing, recognise
+from services.workflows.question.file_asks import Extreme, FileAsk, FileKind, Pointing
+from services.workflows.question.file_questions import recognise
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,8 @@ DOCUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+_WORDINGS = {
+    FileAsk.LIST: (
         "有哪些文件",
         "都有啥资料呀",
         "群里传过什么",
@@ -70,17 +70,15 @@ DOCUMENTS = [
         "大家好，请问群里有哪些资料？",
         "總共有哪些檔案",
         "群里有哪些制度",
-    ],
-)
-def test_the_list(text: str) -> None:
-    asked = recognise(Question(text), DOCUMENTS)
-    assert asked is not None
-    assert asked.ask is FileAsk.LIST
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+        "一共多少个文件",
+        "库里有多少文件",
+        "列一下所有文件",
+        "把文件清单发一下",
+        "都有什么文档呀",
+        "我想找手册，有吗",
+        "群里有哪些学习资料",
+    ),
+    FileAsk.RECENT: (
         "最近更新了什么",
         "最近传了啥",
         "新文件",
@@ -91,17 +89,12 @@ def test_the_list(text: str) -> None:
         "any new files?",
         "what files were uploaded recently",
         "最近群里上传了哪些文件",
-    ],
-)
-def test_what_is_new(text: str) -> None:
-    asked = recognise(Question(text), DOCUMENTS)
-    assert asked is not None
-    assert asked.ask is FileAsk.RECENT
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+        "今天有人传文件吗",
+        "昨天传的文件有哪些",
+        "这周更新了什么文件",
+        "哪个文件是最新的",
+    ),
+    FileAsk.FIND: (
         "有没有关于请假的文件",
         "有讲选课的资料吗",
         "有没有kubernetes的文档",
@@ -109,12 +102,107 @@ def test_what_is_new(text: str) -> None:
         "有没有宿舍相关的资料",
         "is there a document about scholarships",
         "do you have any docs on kubernetes",
-    ],
-)
-def test_files_about_a_topic(text: str) -> None:
+        "哪个文件讲了奖学金",
+        "关于奖学金的文件有哪些",
+        "停电的事在哪个文件里",
+        "哪份文件里有请假流程",
+        "奖学金的规定写在哪个文件里",
+        "which file covers deployment",
+    ),
+    FileAsk.KIND: (
+        "有几个pdf",
+        "有多少个表格",
+        "哪些是word",
+        "有没有ppt",
+        "有几个excel文件",
+        "pdf都有哪些",
+        "列一下pdf",
+        "文件里哪些是ppt",
+        "列出所有pdf",
+        "群里有几个表 都是啥",
+        "how many pdfs do you have",
+        "which files are pdfs",
+    ),
+    FileAsk.EXTREME: (
+        "最大的文件是哪个",
+        "最小的文件是哪个",
+        "哪个文件最长",
+        "最小的是哪个文件",
+        "体积最大的文件",
+        "群里最早的文件是哪个",
+        "what is the largest file",
+        "which file is the oldest",
+    ),
+    FileAsk.SENDERS: (
+        "谁传的最多",
+        "谁发的文件最多",
+        "传文件最多的是谁",
+    ),
+    FileAsk.OVERVIEW: (
+        "总结一下所有文件",
+        "这些文件都讲了些啥",
+        "群文件都讲了什么",
+        "都讲了些啥",
+        "把每个文件概括一下",
+        "所有文件的主要内容",
+        "summarise all files",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ask", "text"), [(ask, text) for ask, texts in _WORDINGS.items() for text in texts])
+def test_questions_about_several_files(ask: FileAsk, text: str) -> None:
     asked = recognise(Question(text), DOCUMENTS)
     assert asked is not None
-    assert asked.ask is FileAsk.FIND
+    assert asked.ask is ask
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("有几个pdf", FileKind.PDF),
+        ("哪些是word", FileKind.WORD),
+        ("有没有幻灯片", FileKind.SLIDES),
+        ("有几个excel表格", FileKind.SHEET),
+        ("有多少个md", FileKind.MARKDOWN),
+        ("有几个txt", FileKind.TEXT),
+        ("网页文件有哪些", FileKind.WEB),
+    ],
+)
+def test_a_kind_of_file(text: str, kind: FileKind) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None
+    assert (asked.ask, asked.kind, asked.certain) == (FileAsk.KIND, kind, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "extreme"),
+    [
+        ("最大的文件是哪个", Extreme.LARGEST),
+        ("哪个文件最小", Extreme.SMALLEST),
+        ("哪个文件字数最多", Extreme.LONGEST),
+        ("which file is the shortest", Extreme.SHORTEST),
+        ("最早传的文件是哪个", Extreme.OLDEST),
+    ],
+)
+def test_the_extreme_of_all_files(text: str, extreme: Extreme) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None
+    assert asked.extreme is extreme
+
+
+@pytest.mark.parametrize("text", ["学习资料有哪些", "有哪些参考资料", "有多少个表格"])
+def test_words_that_a_text_may_answer_are_searched_first(text: str) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None
+    assert not asked.certain
+    # A file of that name settles it.
+    assert text == "有多少个表格" or _certain(text, "学习资料.pdf", "参考资料.pdf")
+
+
+def _certain(text: str, *names: str) -> bool:
+    asked = recognise(Question(text), [_Document(name) for name in names])
+    return asked is not None and asked.certain
 
 
 @pytest.mark.parametrize(
@@ -159,6 +247,10 @@ def test_files_about_a_topic(text: str) -> None:
         ("图书馆那个文件讲了啥", FileAsk.SUMMARY, ["图书馆.md"]),
         ("请问新生手册这个文件里都有什么内容", FileAsk.SUMMARY, ["2024级新生手册.pdf"]),
         ("社团报名表是什么文件", FileAsk.SUMMARY, ["社团报名表.xlsx"]),
+        ("总结一下kubernetes deploy guide", FileAsk.SUMMARY, ["Kubernetes-deploy-guide.md"]),
+        ("第三讲讲了啥", FileAsk.SUMMARY, ["第3讲 概率论基础.pptx"]),
+        ("第04讲总结一下", FileAsk.SUMMARY, ["第4讲 随机变量.pptx"]),
+        ("选课指南里有什么", FileAsk.SUMMARY, ["选课指南v2.md"]),
     ],
 )
 def test_a_file_by_its_name(text: str, ask: FileAsk, names: list[str]) -> None:
@@ -175,6 +267,9 @@ def test_a_file_by_its_name(text: str, ask: FileAsk, names: list[str]) -> None:
     [
         ("这个文件讲了什么", Pointing.TO_THAT, 0),
         ("刚才那个文件说了啥", Pointing.TO_LATEST, 0),
+        ("上一个文件讲了啥", Pointing.TO_LATEST, 0),
+        ("刚传的文件总结一下", Pointing.TO_LATEST, 0),
+        ("最新的文件讲了什么", Pointing.TO_LATEST, 0),
         ("总结一下这份文件", Pointing.TO_THAT, 0),
         ("它讲了什么", Pointing.TO_THAT, 0),
         ("3号文件讲了什么", None, 3),
@@ -328,6 +423,34 @@ def test_a_file_without_its_name(text: str, pointing: Pointing | None, number: i
         "校历上国庆放几天",
         "规定说了什么时候断电",
         "选课指南里写了选课时间吗",
+        "合同文件的优先顺序",
+        "投标文件由哪些部分组成",
+        "招标文件包括什么",
+        "报销需要几个文件",
+        "最大的文件能传多大",
+        "文件太大怎么办",
+        "文件保存在哪个目录",
+        "最新的价格是多少",
+        "有几个校区",
+        "哪些是必修课",
+        "谁的分数最高",
+        "谁签的合同",
+        "上一个问题的答案是哪来的",
+        "上一条说的是什么意思",
+        "所有文件都要盖章吗",
+        "这些文件要复印几份",
+        "配置文件有哪些字段",
+        "pdf怎么转word",
+        "excel表格怎么填",
+        "word模板用什么字体",
+        "有几个表要填",
+        "哪些表格要盖章",
+        "最长的假期是哪个",
+        "哪个文件有效",
+        "复习资料费多少",
+        "投标文件的内容有哪些",
+        "盖了章的文件在哪个办公室领",
+        "食堂菜单里有什么汤",
         "",
         "总结一下\n第二行",
         "总结一下" + "新生手册" * 40,
@@ -335,6 +458,14 @@ def test_a_file_without_its_name(text: str, pointing: Pointing | None, number: i
 )
 def test_questions_about_content(text: str) -> None:
     assert recognise(Question(text), DOCUMENTS) is None
+
+
+def test_what_a_text_enumerates_is_no_summary_of_a_file_that_is_only_like_it() -> None:
+    documents = [_Document("施工招标投标管理办法.pdf"), _Document("投标文件.docx")]
+    assert recognise(Question("投标文件的内容有哪些"), documents[:1]) is None
+    assert recognise(Question("投标文件包括哪些内容"), documents[:1]) is None
+    assert recognise(Question("投标文件讲了什么"), documents[:1]) is not None
+    assert recognise(Question("投标文件的内容有哪些"), documents) is not None
 
 
 def test_a_number_of_a_series_that_is_missing_is_a_file() -> None:
