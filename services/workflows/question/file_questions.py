@@ -31,10 +31,10 @@ _MOVED = "(?:上传|传|发|分享|放)"
 _WHO = "(?:谁|哪位|哪个人|哪个群友|什么人)"
 _WHEN_ASKED = "(?:什么时候|啥时候|哪天|几号|何时|多久前)"
 _UPLOADER = (
-    rf"{PLEASE}*(?:是)?{_WHO}(?P<verb>{_MOVED})(?:的|了|过|上来的?)(?P<file>.{{1,60}}?)(?:的)?{PARTICLES}",
-    rf"{PLEASE}*(?P<file>.{{1,60}}?)(?:是|由|到底是)?(?:{_WHO}|{_WHEN_ASKED})(?P<verb>{_MOVED})(?:的|上来的|上去的"
+    rf"{PLEASE}{{0,5}}(?:是)?{_WHO}(?P<verb>{_MOVED})(?:的|了|过|上来的?)(?P<file>.{{1,60}}?)(?:的)?{PARTICLES}",
+    rf"{PLEASE}{{0,5}}(?P<file>.{{1,60}}?)(?:是|由|到底是)?(?:{_WHO}|{_WHEN_ASKED})(?P<verb>{_MOVED})(?:的|上来的|上去的"
     rf"|到群里的|到群里来的|进来的){PARTICLES}",
-    rf"{PLEASE}*(?P<file>.{{1,60}}?)的?(?P<verb>上传)(?:者|人|时间)(?:是|叫)?(?:谁|哪位|什么|啥|多少)?{PARTICLES}",
+    rf"{PLEASE}{{0,5}}(?P<file>.{{1,60}}?)的?(?P<verb>上传)(?:者|人|时间)(?:是|叫)?(?:谁|哪位|什么|啥|多少)?{PARTICLES}",
     r"who (?P<verb>uploaded|shared|sent|posted) (?P<file>.{2,60})",
     r"when was (?P<file>.{2,60}) (?P<verb>uploaded|shared|sent|posted)",
 )
@@ -45,10 +45,10 @@ _LIGHTLY = "(?:简单|大概|大致|简要|快速|简短|稍微|一句话|用?�
 _TEXT_SAYS = "(?:讲|说|写|介绍|包含|包括|涵盖|讲述|讨论)"
 _SUMMARY = (
     re.compile(
-        rf"{_LIGHTLY}*(?:地|来)?{_SUM_UP}{_SOME}(?:(?:主要|核心)?(?:内容|要点|重点|大意)|.{{0,3}}(?:啥|什么"
+        rf"{_LIGHTLY}{{0,2}}(?:地|来)?{_SUM_UP}{_SOME}(?:(?:主要|核心)?(?:内容|要点|重点|大意)|.{{0,3}}(?:啥|什么"
         rf"|哪些)(?:的)?)?"
     ),
-    re.compile(rf"{_LIGHTLY}+(?:地|来)?{_TELL}{_SOME}|{_LIGHTLY}*{_TELL}{_SOME}"),
+    re.compile(rf"{_LIGHTLY}{{1,2}}(?:地|来)?{_TELL}{_SOME}|{_LIGHTLY}{{0,2}}{_TELL}{_SOME}"),
     re.compile(
         rf"(?:里面?|里头|到底|究竟|主要|大概|大致|都|是|具体)*{_TEXT_SAYS}(?:的|了|的是|得是|到)?(?:些|点"
         rf"|有)?(?:什么|啥|哪些|哪几)"
@@ -98,7 +98,7 @@ _DOCUMENT = re.compile(
 )
 _NUMBER = re.compile(r"(?:编号|第|no\.?|#|文件|号)?\s*(\d{1,6})\s*(?:号|个)?(?:文件|文档|资料)?")
 _ORDINAL = re.compile(r"第(?:\d{1,3}|[一二三四五六七八九十]{1,3})[讲课周期次章]")
-_WEAK_TELLING = re.compile(rf"(?:(?!.{{0,3}}句话){_LIGHTLY})*{_TELL}{_SOME}")
+_WEAK_TELLING = re.compile(rf"(?:(?!.{{0,3}}句话){_LIGHTLY}){{0,2}}{_TELL}{_SOME}")
 
 
 def recognise(question: Question, documents: Sequence[Named]) -> FileQuestion | None:

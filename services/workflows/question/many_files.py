@@ -36,20 +36,20 @@ _SENT = "(?:上传|传|发|分享|放|存|收录?|入库|导入|保存)(?:过|�
 _HAVE = f"(?:有|{_SENT}|能查到?|可以查|能看到?|[看读学]过)"
 _LISTED = "(?:文件|群文件|知识库|资料库)(?:的)?(?:列表|清单|目录|名单)"
 _SHOW = (
-    f"(?:{PLEASE}|发|来|要)*(?:个|一个|一份|份|下|一下)?(?:目录|清单|列表|文件名|名字)?"
+    f"(?:{PLEASE}|发|来|要){{0,5}}(?:个|一个|一份|份|下|一下)?(?:目录|清单|列表|文件名|名字)?"
     "(?:列?(?:一下|下|出来|看看|呗|给我)|(?:都|分别)(?:是|叫)(?:啥|什么|哪些)|有(?:哪些|啥))?"
 )
 _LIST = (
-    rf"(?:{PLEASE}|{_NOW})*(?P<place>{PLACE})?{_NOW}*{_HAVE}?{_NOW}*{_WHAT}(?:样的|类型的|种)?(?:{_FILES}"
+    rf"(?:{PLEASE}|{_NOW}){{0,5}}(?P<place>{PLACE})?{_NOW}{{0,2}}{_HAVE}?{_NOW}{{0,2}}{_WHAT}(?:样的|类型的|种)?(?:{_FILES}"
     rf"|(?P<told>{_TOLD_FILES})|(?P<sort>{_SORT})){PARTICLES}",
-    rf"(?:{PLEASE}|{_NOW})*(?P<place>{PLACE})?的?{_NOW}*(?:{_FILES}|(?P<told>{_TOLD_FILES}))(?:{PLACE})?{_NOW}*{_HAVE}?"
-    rf"{_NOW}*{_WHAT}{PARTICLES}",
-    rf"(?:{PLEASE}|{_NOW})*(?P<place>{STORE}){_NOW}*(?:{_HAVE}|是)?{_NOW}*{_WHAT}(?:东西|内容)?{PARTICLES}",
-    rf"{PLEASE}*(?P<place>{PLACE}){_NOW}*{_SENT}{_WHAT}(?:东西)?{PARTICLES}",
-    rf"(?:{PLEASE}|发|来|看|列|要|把|将)*(?:个|一个|一份|份|一下|下)?(?P<place>{PLACE})?的?{_ALL}?{_LISTED}"
+    rf"(?:{PLEASE}|{_NOW}){{0,5}}(?P<place>{PLACE})?的?{_NOW}{{0,2}}(?:{_FILES}|(?P<told>{_TOLD_FILES}))(?:{PLACE})?{_NOW}{{0,2}}{_HAVE}?"
+    rf"{_NOW}{{0,2}}{_WHAT}{PARTICLES}",
+    rf"(?:{PLEASE}|{_NOW}){{0,5}}(?P<place>{STORE}){_NOW}{{0,2}}(?:{_HAVE}|是)?{_NOW}{{0,2}}{_WHAT}(?:东西|内容)?{PARTICLES}",
+    rf"{PLEASE}{{0,5}}(?P<place>{PLACE}){_NOW}{{0,2}}{_SENT}{_WHAT}(?:东西)?{PARTICLES}",
+    rf"(?:{PLEASE}|发|来|看|列|要|把|将){{0,5}}(?:个|一个|一份|份|一下|下)?(?P<place>{PLACE})?的?{_ALL}?{_LISTED}"
     rf"(?:发?{PLEASE}|发(?:一?下|出来|给我|过来)?)?{PARTICLES}",
     rf"(?:把|将)?(?P<place>{PLACE})?的?{_ALL}{_FILES}(?:都)?(?:列|说|发)(?:一下|下|出来|一遍|给我)?{PARTICLES}",
-    rf"{PLEASE}+(?:个|一个|一?下|出来?)?(?P<place>{PLACE})?的?{_ALL}{_FILES}{PARTICLES}",
+    rf"{PLEASE}{{1,5}}(?:个|一个|一?下|出来?)?(?P<place>{PLACE})?的?{_ALL}{_FILES}{PARTICLES}",
     r"(?:please |can you |could you )?(?:list|show)(?: me)?(?: all| the| your| of| available)* (?:files|documents"
     r"|docs)(?P<place> .{0,20})?",
     r"(?:what|which)(?: kind of| sort of)? (?:files|documents|docs)(?: do you have| have you(?: got)?"
@@ -70,33 +70,33 @@ _KINDS = (
     (FileKind.TEXT, "txt|文本文[件档]|记事本", ""),
 )
 _CLEAR_KIND = "|".join(clear for _, clear, _ in _KINDS)
-_KIND = rf"(?:(?P<clear>{_CLEAR_KIND})(?:文件|文档|格式|类型|的)*|(?P<loose>表格?|网页)(?P<file>文件|文档)?)"
+_KIND = rf"(?:(?P<clear>{_CLEAR_KIND})(?:文件|文档|格式|类型|的){{0,5}}|(?P<loose>表格?|网页)(?P<file>文件|文档)?)"
 _COUNTED = "(?:哪些个?|哪几[个份篇张]|有?些?啥|些?什么|几[个份篇张]|多少[个份篇张]?)"
 _OF_KIND = (
-    rf"(?:{PLEASE}|{_NOW})*(?P<place>{PLACE})?的?{_NOW}*(?:{_FILES})?(?:里面?|中)?{_NOW}*{_HAVE}?{_NOW}*{_COUNTED}的?"
-    rf"{_KIND}(?:{_NOW}|{_HAVE})*{PARTICLES}",
-    rf"(?:{PLEASE}|{_NOW})*(?P<place>{PLACE})?的?{_NOW}*{_KIND}{_NOW}*(?:{_HAVE}|是)?{_NOW}*{_COUNTED}{PARTICLES}",
-    rf"(?:{PLEASE}|{_NOW})*(?P<place>{PLACE})?的?(?:{_FILES})?(?:里面?|中)?(?:{_COUNTED}|哪个){FILE}?(?:都|才)?是{_KIND}"
+    rf"(?:{PLEASE}|{_NOW}){{0,5}}(?P<place>{PLACE})?的?{_NOW}{{0,2}}(?:{_FILES})?(?:里面?|中)?{_NOW}{{0,2}}{_HAVE}?{_NOW}{{0,2}}{_COUNTED}的?"
+    rf"{_KIND}(?:{_NOW}|{_HAVE}){{0,5}}{PARTICLES}",
+    rf"(?:{PLEASE}|{_NOW}){{0,5}}(?P<place>{PLACE})?的?{_NOW}{{0,2}}{_KIND}{_NOW}{{0,2}}(?:{_HAVE}|是)?{_NOW}{{0,2}}{_COUNTED}{PARTICLES}",
+    rf"(?:{PLEASE}|{_NOW}){{0,5}}(?P<place>{PLACE})?的?(?:{_FILES})?(?:里面?|中)?(?:{_COUNTED}|哪个){FILE}?(?:都|才)?是{_KIND}"
     rf"{PARTICLES}",
-    rf"(?:{PLEASE}|{_NOW})*(?P<place>{PLACE})?{_NOW}*(?:有没有|有木有|有无|有){_KIND}(?:没有?|吗|么|嘛|不)?{PARTICLES}",
-    rf"(?:{PLEASE}|{_NOW}|发|把)*(?P<place>{PLACE})?的?{_ALL}{_KIND}(?:都)?(?:列|发)?(?:一下|下|出来|给我)?{PARTICLES}",
-    rf"(?:{PLEASE}|把)*列(?:一?下|出来?|举)?{_ALL}?{_KIND}{PARTICLES}",
+    rf"(?:{PLEASE}|{_NOW}){{0,5}}(?P<place>{PLACE})?{_NOW}{{0,2}}(?:有没有|有木有|有无|有){_KIND}(?:没有?|吗|么|嘛|不)?{PARTICLES}",
+    rf"(?:{PLEASE}|{_NOW}|发|把){{0,5}}(?P<place>{PLACE})?的?{_ALL}{_KIND}(?:都)?(?:列|发)?(?:一下|下|出来|给我)?{PARTICLES}",
+    rf"(?:{PLEASE}|把){{0,5}}列(?:一?下|出来?|举)?{_ALL}?{_KIND}{PARTICLES}",
     rf"(?:how many|which|what|any|are there(?: any)?|list(?: all)?(?: the)?) (?:(?:files|documents|ones) are )?{_KIND}"
     r"(?:s|s?(?: files?| documents?| docs?))?(?: do (?:you|we) have| are there)?(?P<place>(?: here)?)",
 )
 _WHEN = "(?:最近|近期|近来|刚刚|刚才|今天|今日|昨天|前天|这周|本周|上周|这两天|这几天|这个?月|新)"
 _ADDED = "(?:更新|上传|新增|新传|添加|新加|加|传|新发|入库)(?:了|过|的)?"
 _RECENT = (
-    rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW})*{_WHEN}(?:{PLACE}|{_NOW}|又"
-    rf"|有)*{_ADDED}(?:{_WHAT})(?:新的?)?(?:{_FILES}|东西|内容)?{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW})*{_WHEN}(?:{PLACE}|{_NOW}|又|有没有|有|人|谁)*(?:{_ADDED}|发过?了?"
+    rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW}){{0,5}}{_WHEN}(?:{PLACE}|{_NOW}|又"
+    rf"|有){{0,4}}{_ADDED}(?:{_WHAT})(?:新的?)?(?:{_FILES}|东西|内容)?{PARTICLES}",
+    rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW}){{0,5}}{_WHEN}(?:{PLACE}|{_NOW}|又|有没有|有|人|谁){{0,5}}(?:{_ADDED}|发过?了?"
     rf"|有)(?:{_WHAT})?(?:新的?)?{_FILES}(?:没有?|吗)?{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW})*{_WHEN}(?:{PLACE}|{_NOW})*(?:{_ADDED}|发的){_FILES}(?:{_NOW}|是|有)*(?:{_WHAT}"
+    rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW}){{0,5}}{_WHEN}(?:{PLACE}|{_NOW}){{0,5}}(?:{_ADDED}|发的){_FILES}(?:{_NOW}|是|有){{0,5}}(?:{_WHAT}"
     rf"|哪个){PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_NOW})*(?:有没有|有|来了?|传了?)(?:{_WHAT})?新的?{_FILES}(?:没有?|吗|么)?{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE})*(?:的)?(?:最新|最近|最后|新)(?:上传|传|更新|发)?的?(?:一[个份])?{_FILES}(?:是|有|都)*(?:{_WHAT}"
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}){{0,5}}(?:有没有|有|来了?|传了?)(?:{_WHAT})?新的?{_FILES}(?:没有?|吗|么)?{PARTICLES}",
+    rf"(?:{PLEASE}|{PLACE}){{0,5}}(?:的)?(?:最新|最近|最后|新)(?:上传|传|更新|发)?的?(?:一[个份])?{_FILES}(?:是|有|都){{0,5}}(?:{_WHAT}"
     rf"|哪个|哪份)?{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE})*{_FILES}?(?:里面?|中)?(?:哪个|哪份|哪些|什么){FILE}?(?:是|才是)?(?:最新|最近)(?:上传|传|更新|发)?"
+    rf"(?:{PLEASE}|{PLACE}){{0,5}}{_FILES}?(?:里面?|中)?(?:哪个|哪份|哪些|什么){FILE}?(?:是|才是)?(?:最新|最近)(?:上传|传|更新|发)?"
     rf"的?{PARTICLES}",
     r"(?:are there |is there |got )?any (?:new|recent|newly uploaded) (?:files?|documents?|docs?)(?: .{2,24})?",
     r"(?:what|which)(?: files?| documents?| docs?)?(?:'s| is| are| was| were| has been| have been"
@@ -126,20 +126,20 @@ _EXTREMES = {
 }
 _MOST = "(?P<most>最[大小长短早旧老]|(?:字数|内容)最[多少])(?:上传|传|发)?"
 _EXTREME = (
-    rf"(?:{PLEASE}|{PLACE}|{_NOW}|的)*(?:{_ALL}?{_FILES})?(?:里面?|中)?(?:哪一?个|哪份|哪篇|什么){FILE}(?:的?(?:体积|篇幅))?"
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}|的){{0,5}}(?:{_ALL}?{_FILES})?(?:里面?|中)?(?:哪一?个|哪份|哪篇|什么){FILE}(?:的?(?:体积|篇幅))?"
     rf"(?:是)?{_MOST}(?:的)?{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_NOW}|的)*{_ALL}?{_FILES}(?:里面?|中)?(?:哪一?个|哪份|哪篇)(?:的?(?:体积|篇幅))?(?:是)?{_MOST}(?:的)?"
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}|的){{0,5}}{_ALL}?{_FILES}(?:里面?|中)?(?:哪一?个|哪份|哪篇)(?:的?(?:体积|篇幅))?(?:是)?{_MOST}(?:的)?"
     rf"{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_NOW}|的)*(?:体积|篇幅)?{_MOST}的?(?:一[个份篇])?(?:那[个份篇])?{FILE}"
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}|的){{0,5}}(?:体积|篇幅)?{_MOST}的?(?:一[个份篇])?(?:那[个份篇])?{FILE}"
     rf"(?:(?:是|叫)(?:哪一?个|哪份|哪篇|什么|啥)(?:{FILE})?)?{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_NOW}|的)*(?:体积|篇幅)?{_MOST}的?(?:是|叫)(?:哪一?个|哪份|哪篇|什么|啥){FILE}{PARTICLES}",
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}|的){{0,5}}(?:体积|篇幅)?{_MOST}的?(?:是|叫)(?:哪一?个|哪份|哪篇|什么|啥){FILE}{PARTICLES}",
     r"(?:what(?:'s| is)|which(?: one)?(?: is)?)(?: file| document)?(?: is)? the (?P<most>largest|biggest"
     r"|smallest|longest|shortest|oldest)(?: file| document)?",
 )
 _SENDERS = (
-    rf"{PLEASE}*{PLACE}?(?:谁|哪位|哪个人|哪个群友)(?:上传|传)(?:的|得|了|过)*(?:{FILE})?(?:的)?(?:数量)?最多{PARTICLES}",
-    rf"{PLEASE}*{PLACE}?(?:谁|哪位|哪个人|哪个群友)(?:发|分享)(?:的|得|了|过)*{FILE}(?:的)?(?:数量)?最多{PARTICLES}",
-    rf"{PLEASE}*{PLACE}?(?:上传|传|发)(?:的)?{FILE}最多的(?:人)?是(?:谁|哪位|哪个人?){PARTICLES}",
+    rf"{PLEASE}{{0,5}}{PLACE}?(?:谁|哪位|哪个人|哪个群友)(?:上传|传)(?:的|得|了|过){{0,5}}(?:{FILE})?(?:的)?(?:数量)?最多{PARTICLES}",
+    rf"{PLEASE}{{0,5}}{PLACE}?(?:谁|哪位|哪个人|哪个群友)(?:发|分享)(?:的|得|了|过){{0,5}}{FILE}(?:的)?(?:数量)?最多{PARTICLES}",
+    rf"{PLEASE}{{0,5}}{PLACE}?(?:上传|传|发)(?:的)?{FILE}最多的(?:人)?是(?:谁|哪位|哪个人?){PARTICLES}",
     r"who (?:uploaded|shared|sent) the most (?:files|documents|docs)",
 )
 _TOGETHER = (
@@ -147,17 +147,17 @@ _TOGETHER = (
     f"|每一?[个份篇]{FILE}|各个?{FILE}|群文件)"
 )
 _EACH = "(?:都|分别|各自?|大概|大致|主要|里面?|里头|到底)"
-_SAYS = "(?:是?(?:讲|说|写)|介绍|包含|是关于|是有关)(?:的|了|的是)?(?:些)?(?:什么|啥|哪些)(?:东西|内容|的|事情?)*"
+_SAYS = "(?:是?(?:讲|说|写)|介绍|包含|是关于|是有关)(?:的|了|的是)?(?:些)?(?:什么|啥|哪些)(?:东西|内容|的|事情?){0,5}"
 _LIGHTLY = "(?:简单|大概|大致|简要|快速|一句话)"
 _SUM_UP = "(?:总结|概括|概述|归纳|梳理|小结|介绍|说说|讲讲)"
 _OVERVIEW = (
-    rf"(?:{PLEASE}|{_LIGHTLY})*{_SUM_UP}(?:一?下|一遍|下)?{_TOGETHER}(?:的?(?:主要|大概)?内容)?{PARTICLES}",
-    rf"(?:{PLEASE}|{_LIGHTLY}|把|将|对)*{_TOGETHER}(?:的?(?:主要|大概)?内容)?(?:都|全|分别|逐个|挨个)?(?:给我)?{_LIGHTLY}?{_SUM_UP}"
+    rf"(?:{PLEASE}|{_LIGHTLY}){{0,5}}{_SUM_UP}(?:一?下|一遍|下)?{_TOGETHER}(?:的?(?:主要|大概)?内容)?{PARTICLES}",
+    rf"(?:{PLEASE}|{_LIGHTLY}|把|将|对){{0,5}}{_TOGETHER}(?:的?(?:主要|大概)?内容)?(?:都|全|分别|逐个|挨个)?(?:给我)?{_LIGHTLY}?{_SUM_UP}"
     rf"(?:一?下|一遍|下)?{PARTICLES}",
-    rf"{PLEASE}*{_TOGETHER}{_EACH}*{_SAYS}{PARTICLES}",
-    rf"{PLEASE}*{PLACE}?的?{FILE}(?:都|分别|各自?){_EACH}*{_SAYS}{PARTICLES}",
-    rf"(?:它们|他们|这些)?(?:都|分别|各自){_EACH}*{_SAYS}{PARTICLES}",
-    rf"{PLEASE}*{_TOGETHER}(?:的)?(?:主要|大概|大致)*内容(?:都|分别)*(?:是|有)?(?:什么|啥|哪些)?{PARTICLES}",
+    rf"{PLEASE}{{0,5}}{_TOGETHER}{_EACH}{{0,2}}{_SAYS}{PARTICLES}",
+    rf"{PLEASE}{{0,5}}{PLACE}?的?{FILE}(?:都|分别|各自?){_EACH}{{0,2}}{_SAYS}{PARTICLES}",
+    rf"(?:它们|他们|这些)?(?:都|分别|各自){_EACH}{{0,2}}{_SAYS}{PARTICLES}",
+    rf"{PLEASE}{{0,5}}{_TOGETHER}(?:的)?(?:主要|大概|大致){{0,5}}内容(?:都|分别){{0,5}}(?:是|有)?(?:什么|啥|哪些)?{PARTICLES}",
     r"(?:please |can you |could you )?(?:summari[sz]e|sum up|give me an overview of) (?:all(?: of)?(?: the| your"
     r"| these)?|every|these|the) (?:files|documents|docs)",
     r"what are (?:all )?(?:the|these|those|your) (?:files|documents|docs) about",
@@ -165,20 +165,20 @@ _OVERVIEW = (
 _SOUGHT = "(?:文件|文档|档案|资料|课件|pdf|ppt|教程|手册|讲义)"
 _ABOUT = "(?:关于|有关|讲|说|介绍|写|跟|和|涉及)"
 _RELATED = "(?:相关的?|有关的?|方面的?|的|之类的?)"
-_TELLS = "(?:(?:是|有|都)?(?:讲|说|介绍|写|提|规定|涉及|关于|有关)(?:到|了|过|的|着)*|(?:里面?|中|里头)有)"
+_TELLS = "(?:(?:是|有|都)?(?:讲|说|介绍|写|提|规定|涉及|关于|有关)(?:到|了|过|的|着){0,5}|(?:里面?|中|里头)有)"
 _FIND = (
-    rf"(?:{PLEASE}|{PLACE}|{_NOW})*(?:有没有|有木有|有无)(?:人"
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}){{0,5}}(?:有没有|有木有|有无)(?:人"
     rf"|谁)?(?:{_HAVE}){{0,1}}{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}?{_SOUGHT}(?:没有?|吗|么|可以看"
     rf"|看看)?{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_NOW}|谁)*{_HAVE}{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}?{_SOUGHT}(?:没有?|吗|么|嘛"
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}|谁){{0,5}}{_HAVE}{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}?{_SOUGHT}(?:没有?|吗|么|嘛"
     rf"|不){PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_NOW})*(?:关于|有关|涉及|讲|介绍)(?P<topic>.{{1,20}}?)的?{_SOUGHT}{_NOW}*(?:有|是)?{_WHAT}"
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}){{0,5}}(?:关于|有关|涉及|讲|介绍)(?P<topic>.{{1,20}}?)的?{_SOUGHT}{_NOW}{{0,2}}(?:有|是)?{_WHAT}"
     rf"{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE})*(?:找|搜|查)(?:一下|下|找|个"
+    rf"(?:{PLEASE}|{PLACE}){{0,5}}(?:找|搜|查)(?:一下|下|找|个"
     rf"|一个)?{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}{_SOUGHT}{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE})*(?:哪一?个|哪些|哪几[个份篇]|哪[份篇]|什么){FILE}(?:里面?|中|里头)?{_TELLS}(?P<topic>.{{2,20}}?)"
+    rf"(?:{PLEASE}|{PLACE}){{0,5}}(?:哪一?个|哪些|哪几[个份篇]|哪[份篇]|什么){FILE}(?:里面?|中|里头)?{_TELLS}(?P<topic>.{{2,20}}?)"
     rf"(?:的|这件?事|的事情?|的内容)?{PARTICLES}",
-    rf"{PLEASE}*(?P<topic>.{{2,20}}?)(?:的|这件?|这种)?(?:事情?|内容|部分|规定|说明)?(?:是|都)?(?:写|讲|放|规定)?在"
+    rf"{PLEASE}{{0,5}}(?P<topic>.{{2,20}}?)(?:的|这件?|这种)?(?:事情?|内容|部分|规定|说明)?(?:是|都)?(?:写|讲|放|规定)?在"
     rf"(?:哪一?个|哪[份篇些]|什么){FILE}(?:里面?|中|里头)?(?:有|写的|讲的|说的|提到的?|规定的)?{PARTICLES}",
     r"(?:is|are) there (?:any|an?|some) (?:files?|documents?|docs?|papers?|pdfs?)(?: here)? (?:about|on|for"
     r"|regarding|covering|that (?:covers?|discuss(?:es)?)) (?P<topic>.{2,40})",
@@ -189,7 +189,7 @@ _FIND = (
 )
 # A topic that asks, or tells what people have to do with the files: 有没有要带的资料.
 _NO_TOPIC = re.compile(r"[要需带交填准备必须应该能可以几多少哪啥么谁怎]|新的?$|^(?:的|人|什|哪|这|那)")
-_ASK_FOR = f"(?:{PLEASE}|{PLACE}|找一?下?|求一?个?|有没有|有)*"
+_ASK_FOR = f"(?:{PLEASE}|{PLACE}|找一?下?|求一?个?|有没有|有){{0,5}}"
 _WANTED = (rf"{_ASK_FOR}(?P<sort>{_SORT}|课件)[,\s]*(?:有没有|有吗|有么|在吗){PARTICLES}",)
 
 

@@ -481,7 +481,22 @@ def test_words_are_kept_as_they_were_written() -> None:
     assert asked.words == ("Kubernetes",)
 
 
-@pytest.mark.parametrize("text", ["有" * 80, "总结" * 40, "谁" * 80, "里面都是" * 20, "最近有群里" * 16, "a " * 40])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "有" * 80,
+        "总结" * 40,
+        "谁" * 80,
+        "里面都是" * 20,
+        "最近有群里" * 16,
+        "a " * 40,
+        "问" * 79,
+        "一句话" * 26,
+        "列一下" * 26,
+        "我们群里" * 19,
+        "都讲了" * 26,
+    ],
+)
 def test_no_text_takes_long(text: str) -> None:
     documents = [_Document(f"{'管理' * 20}{number}.pdf") for number in range(200)]
     begun = time.process_time()
