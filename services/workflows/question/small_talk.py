@@ -14,43 +14,86 @@ _TITLE = (
 # Not between Latin words: nice work.
 _CLAUSE = re.compile(r"[^\w\s]+|(?<![a-z])\s+|\s+(?![a-z])", re.I)
 _WORDS = re.compile(r"\w+")
+_ENDING = r"[啊呀哦噢呢哈啦了吧嘛哇哒滴]*"
+_VERY = r"(?:今天|最近|今晚|真的|真是|感觉|有点|我|真|好|太|超|快|要|又|都)*"
+# Each is a complete remark. Several may follow each other without a mark: 好的收到.
 _WHOLE = (
     (
         re.compile(
-            rf"{_TITLE}*(?:好|早|早上好|中午好|下午好|晚上好|早安)[啊呀哦]?{_TITLE}*|h(?:i|ello|ey)(?:all|guys"
-            rf"|there|everyone)?"
-            r"|good(?:morning|afternoon|evening)(?:all|guys|everyone)?|嗨|哈喽|在[吗么不]|在不在",
-            re.I,
-        ),
-        "你好，我在。把文件发到群里，有问题就问我；能做什么发 /help 看。",
-    ),
-    (
-        re.compile(
-            r"你(?:是谁|叫什么(?:名字)?|是什么(?:机器人)?|是机器人吗|能做什么|会(?:做)?什么|能干(?:什么|嘛|啥)"
-            r"|会干(?:什么|嘛|啥)|有什么(?:功能|用)"
-            r"|怎么用)|(?:自我)?介绍一?下(?:你)?自己|怎么用你?|whoareyou|whatcanyoudo",
+            r"你(?:是谁|叫(?:什么|啥)(?:名字)?|是(?:什么|啥)(?:机器人)?|是(?:个)?(?:机器人|真人|人|ai)吗|能做(?:什么|啥)|会(?:做)?(?:什么|啥)"
+            r"|能干(?:什么|嘛|啥)|能帮(?:我|我们)(?:做|干)?(?:什么|嘛|啥)|会干(?:什么|嘛|啥)|有(?:什么|啥|哪些)(?:功能|用)|的功能(?:是什么)?"
+            r"|怎么用)[啊呀呢]*|(?:自我)?介绍一?下(?:你)?自己|怎么用你?|whoareyou|whatcanyoudo|whatareyou",
             re.I,
         ),
         "我从发到这里的文件里找答案，并写明出处。把文件发出来就会入库，能做什么发 /help 看。",
     ),
     (
         re.compile(
-            rf"{_TITLE}*(?:非常|太|多|十分)?(?:谢谢|感谢|多谢|谢了|谢啦|辛苦)(?:了|啦|啊)*(?:{_TITLE}|了|啦)*"
+            rf"{_TITLE}*(?:非常|太|多|十分)?(?:谢谢|感谢|多谢|谢了|谢啦|辛苦|麻烦你|麻烦您)(?:了|啦|啊)*(?:{_TITLE}|你|了|啦)*"
+            r"(?:的(?:帮助|帮忙|回答|解答|支持))?"
             r"|th(?:ank(?:s|you)?|x)(?:alot|somuch|guys|all|bot)?",
             re.I,
         ),
         "不客气。",
     ),
     (
-        re.compile(r"(?:哈|呵|嘿|嘻){2,}|6{1,}|嗯+|哦+|好(?:的|吧|嘞)?|ok(?:ay)?|收到|晚安|再见|拜拜|bye", re.I),
+        re.compile(
+            rf"(?:实在|真的|真是|非常)?(?:对不起|抱歉|不好意思|打扰|打扰一下|我错){_ENDING}(?:{_TITLE})?|sorry(?:all|guys)?"
+            rf"|(?:发|说|搞|弄|艾特|打)错(?:群|人)?{_ENDING}|没事{_ENDING}",
+            re.I,
+        ),
+        "没关系，有问题随时问我。",
+    ),
+    (
+        re.compile(
+            rf"{_TITLE}*(?:真|太|好|挺|还|很|你)*(?:牛[逼批b]?|厉害|不错|绝|优秀|漂亮|靠谱|聪明|可爱){_ENDING}{_TITLE}?",
+            re.I,
+        ),
+        "哈哈，收下了！有问题随时问我。",
+    ),
+    (
+        re.compile(
+            rf"{_VERY}(?:累|困|无聊|烦|难受|郁闷|难过|饿|热|冷|丧|emo|头疼|头痛|想睡觉?|想下班|想放假|想回家){_ENDING}(?:死|坏|翻)?(?:我)?{_ENDING}"
+        ),
+        "辛苦了，有要查的随时问我。",
+    ),
+    (
+        re.compile(
+            rf"{_TITLE}*(?:晚安|再见|拜拜?|bye(?:bye)?|88|886|明天见|回头见|下次见|回见|周一见|(?:我)?先?(?:走|溜|撤|睡|下)了){_ENDING}{_TITLE}?",
+            re.I,
+        ),
+        "再见，有问题随时来问。",
+    ),
+    (
+        re.compile(
+            rf"{_TITLE}*(?:好|早|早上好|上午好|中午好|下午好|晚上好|早安|午安)[啊呀哦]?{_TITLE}*|h(?:i|ello|ey)(?:all|guys"
+            r"|there|everyone)?|good(?:morning|afternoon|evening)(?:all|guys|everyone)?|嗨+|哈[喽啰罗]|你?在[吗么嘛不]|你?在不在"
+            r"|(?:还)?有(?:没有)?人(?:在)?[吗么嘛]?[啊呀]?",
+            re.I,
+        ),
+        "你好，我在。把文件发到群里，有问题就问我；能做什么发 /help 看。",
+    ),
+    (
+        re.compile(
+            rf"(?:你)?(?:(?:吃|睡|忙)(?:饭)?(?:了)?(?:吗|没)|在?(?:干嘛|干啥|忙什么)[呢啊]*)|(?:下班|下课|放假|放学|收工|开饭){_ENDING}"
+        ),
+        "我一直在，有问题就问我。",
+    ),
+    (
+        re.compile(
+            r"(?:哈|呵|嘿|嘻){2,}|6{1,}|嗯+|哦+|噢+|额+|呃+|啊+|好(?:的|吧|嘞|勒|哒|滴|呀|呢)*|行(?:的|吧)*|o+k+(?:ay)?(?:的|了)?|收到|可以[的啊呀吧哦]*"
+            r"|(?:我)?(?:都)?(?:知道|明白|懂|了解|清楚|记住)[了啦]*|没问题|原来如此|原来是这样|这样啊|是的|对的",
+            re.I,
+        ),
         "在的，有问题就问我。",
     ),
 )
+_REMARKS = re.compile("(?:" + "|".join(f"(?:{pattern.pattern})" for pattern, _ in _WHOLE) + "){1,3}", re.I)
 # What is said with feeling ends a clause: 中秋快乐, but not 中秋快乐活动安排.
 _TAIL = rf"(?:了|啦|啊|呀|哦|吧|呢|的|死|哈+|{_TITLE})*$"
 _EXCLAIMED = (
     (re.compile(rf"(?:谢谢|感谢|多谢|辛苦[了啦]?|谢[了啦]){_TAIL}|^thank(?:s|you)|thx$", re.I), "不客气。"),
-    (re.compile(rf"(?:快乐|恭喜)(?:恭喜)*{_TAIL}", re.I), "谢谢，也祝你一切顺利！"),
+    (re.compile(rf"(?:快乐|恭喜|(?:周末|节日|假期|旅途)愉快)(?:恭喜)*{_TAIL}", re.I), "谢谢，也祝你一切顺利！"),
     (
         re.compile(
             r"(?:(?:太|真|好|超|这么|可真)(?:强|牛|厉害|棒|赞|香|好用?|带劲|贴心|顶|绝|帅)|牛[逼批]|yyds|膜拜|大气"
@@ -102,6 +145,8 @@ def small_talk_reply(text: str) -> str | None:
         for pattern, reply in _WHOLE:
             if pattern.fullmatch(plain):
                 return reply
+        if _REMARKS.fullmatch(plain):
+            return next(reply for pattern, reply in _WHOLE if pattern.search(plain))
     if len(plain) > _MOST_EXCLAIMED_CHARS or asks_something(text) or _TROUBLE.search(compatible_text):
         return None
     clauses = ["".join(_WORDS.findall(clause)) for clause in _CLAUSE.split(compatible_text)]

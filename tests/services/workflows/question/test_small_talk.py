@@ -16,13 +16,77 @@ def test_the_examples() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["你好", "在吗？", "ｈｅｌｌｏ", "你是谁", "你能做什么呀", "谢谢大佬🙏", "哈哈哈哈", "666", "OK", "辛苦了！"],
+    [
+        "你好",
+        "在吗？",
+        "ｈｅｌｌｏ",
+        "你是谁",
+        "你能做什么呀",
+        "谢谢大佬🙏",
+        "哈哈哈哈",
+        "666",
+        "OK",
+        "辛苦了！",
+        "对不起",
+        "不好意思，发错群了",
+        "有人吗",
+        "哈喽在吗",
+        "今天好累啊",
+        "好困",
+        "无聊",
+        "好的收到",
+        "收到谢谢",
+        "OK的",
+        "牛啊",
+        "厉害了",
+        "早",
+        "早啊大家",
+        "晚安",
+        "明天见",
+        "吃了吗",
+        "下班了下班了",
+        "真不错",
+        "没事了",
+        "知道了明白了",
+        "周末愉快",
+        "谢谢你的帮助",
+    ],
 )
 def test_small_talk(text: str) -> None:
-    assert small_talk_reply(text.replace("呀", ""))
+    assert small_talk_reply(text)
 
 
-@pytest.mark.parametrize("text", ["", "你好，宿舍几点熄灯", "在吗啡", "谢谢信怎么写", "你是谁的部下", "好的宿舍", "？"])
+@pytest.mark.parametrize("text", ["你是谁", "你能干嘛", "你会做什么", "你叫什么名字", "介绍一下你自己", "你是机器人吗"])
+def test_who_asks_what_the_bot_is_gets_the_line_about_help(text: str) -> None:
+    assert "/help" in (small_talk_reply(text) or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "你好，宿舍几点熄灯",
+        "在吗啡",
+        "谢谢信怎么写",
+        "你是谁的部下",
+        "好的宿舍",
+        "？",
+        "好的那几点开始",
+        "在吗，押金多少",
+        "不好意思问一下怎么请假",
+        "有人管停车吗",
+        "早餐几点",
+        "晚安排在哪个教室",
+        "6月有几天假",
+        "明天见习去哪里",
+        "下班时间",
+        "热水几点有",
+        "优秀员工评选条件",
+        "88号楼在哪",
+        "收到录取通知后怎么办",
+        "嗯，那周五呢",
+    ],
+)
 def test_others(text: str) -> None:
     assert small_talk_reply(text) is None
 
