@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from qq.messages import shortened, time_text
 from services.knowledge.catalogue import DocumentView
 from services.knowledge.models import DocumentEntry
-from services.knowledge.outlines import Outline, Part, plain_line
+from services.knowledge.outlines import Outline, Part, plain_line, shown_lines
 from services.retrieval.models import Reference
 from services.text.sizes import size_text
 
@@ -55,7 +55,7 @@ def search_text(words: str, found: Sequence[Reference]) -> str:
         place = reference.place if section and section[3:] in reference.place else f"{reference.place}{section}"
         lines += [
             f"〔{reference.number}〕{shortened(place, 60)}（编号 {reference.document_number}）",
-            _excerpt(plain_line(reference.text), words),
+            _excerpt(" ".join(shown_lines(reference.text)), words),
         ]
     return "\n".join(lines)
 
@@ -84,8 +84,7 @@ def _part_line(number: int, part: Part) -> str:
 
 def _beginning(text: str) -> list[str]:
     """Return the first lines of a text as they stand, without markup."""
-    lines = [line for written in text[:_BEGINNING_CHARS].split("\n") if (line := plain_line(written))]
-    return lines[:_BEGINNING_LINES]
+    return shown_lines(text[:_BEGINNING_CHARS])[:_BEGINNING_LINES]
 
 
 def _excerpt(text: str, words: str) -> str:

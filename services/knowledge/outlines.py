@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import unescape
 from itertools import groupby
 
 from services.index.models import IndexedChunk
 from services.text.sentences import sentences
-from services.text.tables import CELLS
+from services.text.tables import CELLS, NEXT_TABLE
 
 _HEADINGS = " › "
 # A document with fewer parts on one level of headings is shown by the next level.
@@ -17,12 +18,18 @@ _DEEPEST = 4
 _PIECES = 6
 _MOST_TEXT = 160
 _TAG = re.compile(
-    r"<[^<>\n]{0,400}>|</?[a-z][^<>\n]{0,400}$|\[\^\w{1,8}\]:?|\{#[\w-]+\}|^\s*(?::::|!!!).*$|\$\$?", re.MULTILINE
+    r"<[^<>\n]{0,400}>|</?[a-z][^<>\n]{0,400}$|\[\^\w{1,8}\]:?|\{#[\w-]+\}|^\s*(?::::|!!!).*$|\$\$?|^\s*```\w*\s*$",
+    re.MULTILINE,
 )
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
-_EMPHASIS = re.compile(r"\*\*|__|~~|`+|^\s{0,3}#{1,6}\s+|^\s*>\s?|^\s*[-*+]\s+|^\s*\d{1,2}[.、]\s+", re.MULTILINE)
+_EMPHASIS = re.compile(
+    r"\*\*|__|~~|`+|^\s{0,3}#{1,6}\s+|^\s*>\s?|^\s*[-*+]\s+(?:\[[ xX]\]\s+)?|^\s*\d{1,2}[.、]\s+", re.MULTILINE
+)
 _RULE = re.compile(r"[\s|:=_*-]*")
-_LETTER = re.compile(r"\w")
+_LETTER = re.compile(r"[^\W_]")
+_BAR = re.compile(r"(?<!\\)\|")
+# The dots of a table of contents with their page, and bullets of fonts that nobody else has.
+_ORNAMENT = re.compile(r"\s*[.·…‥_]{4,}\s*\d*|[\ue000-\uf8ff\ufffd]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,26 @@ def plain_line(text: str) -> str:
     >>> plain_line("1. **三周**，见[细则](a.md)")
     '三周，见细则'
     """
-    return " ".join(_EMPHASIS.sub("", _LINK.sub(r"\1", _TAG.sub("", text))).split())
+    plain = unescape(_EMPHASIS.sub("", _LINK.sub(r"\1", _TAG.sub("", text))))
+    return " ".join(_ORNAMENT.sub(" ", plain).split())
+
+
+def shown_lines(text: str) -> list[str]:
+    r"""Return the lines of a text as a person sees them: no markup, no empty cells, no marks between tables.
+
+    >>> shown_lines("# 费用\n项目 | 金额 | \n- | - | -\n（下一张表）\n校服 |  | 260")
+    ['费用', '项目、金额', '校服、260']
+    """
+    lines = ("" if line.strip() == NEXT_TABLE else _plain_row(line) for line in text.split("\n"))
+    return [line for line in lines if _LETTER.search(line) and not _RULE.fullmatch(line)]
+
+
+def _plain_row(line: str) -> str:
+    """Return the cells of a table row that have text, or any other line itself, without markup."""
+    if CELLS not in f" {line} ":
+        return plain_line(line)
+    cells = (plain_line(cell.replace("\\|", "|")) for cell in _BAR.split(line))
+    return "、".join(cell for cell in cells if _LETTER.search(cell))
 
 
 def _parts(chunks: Sequence[IndexedChunk]) -> Iterator[Part]:
@@ -116,9 +142,8 @@ def _path(chunk: IndexedChunk) -> tuple[str, ...]:
 def _beginning(lines: Iterable[str], heading: str) -> str:
     """Return the first sentences of a part, without its heading."""
     text = ""
-    for line in lines:
-        plain = plain_line(line.replace(CELLS, "、") if CELLS in line else line)
-        if not plain or _RULE.fullmatch(plain) or plain == plain_line(heading) or not _LETTER.search(plain):
+    for plain in shown_lines("\n".join(lines)):
+        if plain == plain_line(heading):
             continue
         for sentence in sentences(plain):
             if text and len(text) + len(sentence) > _MOST_TEXT:

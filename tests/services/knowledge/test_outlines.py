@@ -59,6 +59,15 @@ def test_a_table_tells_its_columns_and_a_long_text_is_cut() -> None:
     assert long.text.endswith("…")
 
 
+def test_what_only_marks_a_table_or_a_list_is_left_out() -> None:
+    text = (
+        "项目 | 金额 | 备注 | \n | | |\n校服 |  | a\\|b | \n（下一张表）\n | 张三 |  | 138\n"
+        "- [ ] 交表\n```bash\nls -l\n```\n第一章……………………3\n\uf0b7 三 &lt; 五"
+    )
+    (part,) = outline_of(_chunks(("登记", 0, text))).parts
+    assert part.text == "项目、金额、备注；校服、a|b；张三、138；交表；ls -l；第一章；三 < 五"
+
+
 def test_a_sheet_has_no_page_and_its_header_is_read_once() -> None:
     rows = [
         IndexedChunk(
