@@ -9,24 +9,25 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from qq.depends import services
-from services.knowledge.models import Chunk, ContentsEntry, DocumentEntry
+from services.knowledge.models import Chunk, DocumentEntry
+from services.knowledge.outlines import Place
 from simulator.stage import Rejected
 
-# Passages in one response.
-PASSAGES = 50
+# Passages in one response, and places of one outline.
+PASSAGES, PLACES = 50, 1000
 _MOST_DIGITS = 9
 _STATUS = {"file_too_large": 413, "not_connected": 503, "unknown_document": 404}
 
 # Return the knowledge base that a request is about, or raise `Rejected`.
-Place = Callable[[Request], Awaitable[str]]
+CollectionOf = Callable[[Request], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The addresses under `prefix`. `place` decides about the knowledge base, `uploader` names who sent a file."""
+    """The addresses under `prefix`. `collection_of` finds the knowledge base, `uploader` names who sent a file."""
 
     prefix: str
-    place: Place
+    collection_of: CollectionOf
     uploader: Callable[[int], str]
 
     @property
@@ -39,25 +40,26 @@ class Library:
         ]
 
     async def _document(self, request: Request) -> Response:
-        outline = await services().knowledge.outline(await self.place(request), number_of(request, "number"))
-        if outline is None:
+        view = await services().catalogue.view(await self.collection_of(request), number_of(request, "number"))
+        if view is None:
             raise Rejected("unknown_document", "")
+        places = view.outline.places
         return JSONResponse(
             {
-                "document": document_json(outline.document, self.uploader),
-                "outline": [_place_json(entry) for entry in outline.entries],
-                "cut": outline.is_cut,
+                "document": document_json(view.entry, self.uploader),
+                "outline": [_place_json(place) for place in places[:PLACES]],
+                "cut": view.is_cut or len(places) > PLACES,
                 "page_size": PASSAGES,
             }
         )
 
     async def _passages(self, request: Request) -> Response:
-        collection, number = await self.place(request), number_of(request, "number")
+        collection, number = await self.collection_of(request), number_of(request, "number")
         chunks = await services().knowledge.passages(collection, number, number_of(request, "from"), PASSAGES)
         return JSONResponse({"passages": [{**_place_json(chunk), "text": chunk.text} for chunk in chunks]})
 
     async def _delete(self, request: Request) -> Response:
-        collection, number = await self.place(request), number_of(request, "number")
+        collection, number = await self.collection_of(request), number_of(request, "number")
         entry = await services().knowledge.document(collection, number)
         # Somebody may have sent a new version since the person at the page looked at it.
         is_same = entry is not None and entry.version == number_of(request, "version")
@@ -95,5 +97,5 @@ def rejected(_request: Request, error: Exception) -> Response:
     return JSONResponse({"code": error.code, "detail": error.detail}, _STATUS.get(error.code, 400))
 
 
-def _place_json(place: ContentsEntry | Chunk) -> dict[str, Any]:
+def _place_json(place: Place | Chunk) -> dict[str, Any]:
     return {"ordinal": place.ordinal, "page": place.page, "heading": list(place.heading)}

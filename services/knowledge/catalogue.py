@@ -18,12 +18,20 @@ _CHUNKS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document, and its visible chunks with their outline; both are empty until its words are stored."""
+    """A document, and its visible chunks with their outline; both are empty until its words are stored.
+
+    Of a very long document, they are those of its beginning.
+    """
 
     entry: DocumentEntry
     build_id: str
     chunks: Sequence[IndexedChunk]
     outline: Outline
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the document has more chunks than are here."""
+        return len(self.chunks) < self.entry.chunks
 
 
 class Catalogue:

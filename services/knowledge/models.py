@@ -148,24 +148,6 @@ class DocumentEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ContentsEntry:
-    """A place at which a page or heading of a document begins, and the ordinal of its first chunk."""
-
-    ordinal: int
-    page: int | None
-    heading: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TableOfContents:
-    """A document with the places in it, in order. `is_cut` means that there are more places."""
-
-    document: DocumentEntry
-    entries: tuple[ContentsEntry, ...]
-    is_cut: bool
-
-
-@dataclass(frozen=True, slots=True)
 class KnowledgeStatus:
     """The state of one knowledge base. Sizes are in bytes.
 

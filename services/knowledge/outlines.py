@@ -7,10 +7,10 @@ from html import unescape
 from itertools import groupby
 
 from services.index.models import IndexedChunk
+from services.knowledge.builder import chunk_heading
 from services.text.sentences import sentences
 from services.text.tables import CELLS, NEXT_TABLE
 
-_HEADINGS = " › "
 # A document with fewer parts on one level of headings is shown by the next level.
 _ENOUGH_PARTS = 3
 _DEEPEST = 4
@@ -46,9 +46,25 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
-    """What a document contains. `pages` is 0 if the format has none, `characters` counts those of all chunks."""
+class Place:
+    """A place at which a page or a heading begins, with the ordinal of its first chunk.
 
+    `heading` is the path of headings from the top.
+    """
+
+    heading: tuple[str, ...]
+    page: int | None
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a document contains, in order: every one of its `places`, and the few `parts` that a person is told.
+
+    `pages` is 0 if the format has none, `characters` counts those of all chunks.
+    """
+
+    places: tuple[Place, ...]
     parts: tuple[Part, ...]
     pages: int
     chunks: int
@@ -59,6 +75,7 @@ def outline_of(chunks: Sequence[IndexedChunk]) -> Outline:
     """Return the outline of the chunks of one build, in order of `ordinal`."""
     pages = [page for chunk in chunks if (page := page_of(chunk))]
     return Outline(
+        places=tuple(_places(chunks)),
         parts=tuple(_parts(chunks)),
         pages=max(pages, default=0),
         chunks=len(chunks),
@@ -71,6 +88,11 @@ def page_of(chunk: IndexedChunk) -> int | None:
     page = chunk.metadata.get("page")
     is_sheet = str(chunk.metadata.get("file", "")).lower().endswith(".xlsx")
     return page if isinstance(page, int) and page > 0 and not is_sheet else None
+
+
+def path_of(chunk: IndexedChunk) -> tuple[str, ...]:
+    """Return the path of headings above a chunk, from the top."""
+    return chunk_heading(str(chunk.metadata.get("heading", "")))
 
 
 def plain_line(text: str) -> str:
@@ -101,6 +123,11 @@ def _plain_row(line: str) -> str:
     return "、".join(cell for cell in cells if _LETTER.search(cell))
 
 
+def _places(chunks: Sequence[IndexedChunk]) -> Iterator[Place]:
+    for (heading, page), group in groupby(chunks, key=lambda chunk: (path_of(chunk), page_of(chunk))):
+        yield Place(heading, page, next(group).ordinal)
+
+
 def _parts(chunks: Sequence[IndexedChunk]) -> Iterator[Part]:
     # Every chunk of a table begins with its header, which is worth reading once.
     shown = set[str]()
@@ -114,14 +141,14 @@ def _groups(chunks: Sequence[IndexedChunk]) -> list[tuple[str, list[IndexedChunk
     """Return the chunks of each part with its heading."""
     best: list[tuple[str, list[IndexedChunk]]] = []
     for depth in range(1, _DEEPEST + 1):
-        grouped = [(path, list(group)) for path, group in groupby(chunks, key=lambda chunk: _path(chunk)[:depth])]
+        grouped = [(path, list(group)) for path, group in groupby(chunks, key=lambda chunk: path_of(chunk)[:depth])]
         if len({path for path, _ in grouped}) > max(1, len(best)):
             best = [(path[-1] if path else "", group) for path, group in grouped]
         if len(best) >= _ENOUGH_PARTS:
             return best
     if best:
         return best
-    title = "".join(_path(chunks[0])[-1:]) if chunks else ""
+    title = "".join(path_of(chunks[0])[-1:]) if chunks else ""
     paged = [list(group) for _, group in groupby(chunks, key=page_of)]
     if len(paged) > 1:
         return _titled(title, paged)
@@ -132,11 +159,6 @@ def _groups(chunks: Sequence[IndexedChunk]) -> list[tuple[str, list[IndexedChunk
 def _titled(title: str, groups: Sequence[list[IndexedChunk]]) -> list[tuple[str, list[IndexedChunk]]]:
     """Return the parts of a document whose only heading is its title, which the first one has."""
     return [(title if number == 0 else "", group) for number, group in enumerate(groups)]
-
-
-def _path(chunk: IndexedChunk) -> tuple[str, ...]:
-    heading = str(chunk.metadata.get("heading", ""))
-    return tuple(heading.split(_HEADINGS)) if heading else ()
 
 
 def _beginning(lines: Iterable[str], heading: str) -> str:

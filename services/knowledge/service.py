@@ -12,21 +12,20 @@ from typing import Any
 
 from services.errors import DocumentRejected, SearchIndexError, ServiceError, StorageError
 from services.index.models import IndexedChunk, IndexGap, SearchIndex
-from services.knowledge.builder import IndexBuilder, chat_key, chat_of, chunk_heading
+from services.knowledge.builder import IndexBuilder, chat_key, chat_of
 from services.knowledge.catalogue import current, entry_of
 from services.knowledge.download import too_large
 from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
     Chunk,
-    ContentsEntry,
     DocumentEntry,
     IncomingFile,
     IngestResult,
     IngestStatus,
     KnowledgeStatus,
     Progress,
-    TableOfContents,
 )
+from services.knowledge.outlines import page_of, path_of
 from services.knowledge.rejections import MESSAGES, Rejection
 from services.knowledge.scheduling import JobGate, Places
 from services.knowledge.storage import FileStore
@@ -51,8 +50,6 @@ _SMALL_CHUNKS = 1_500
 _EMBEDDED_WITHIN_S = 2.0
 _SMALL_EMBEDDED_WITHIN_S = 60.0
 _MAX_NAME_CHARS = 120
-# Chunks that are read at a time for an outline, and the places that it has at most.
-_CONTENTS_SLICE, _MOST_CONTENTS = 500, 1000
 _OUT_OF_RESOURCES = "机器人的磁盘或内存不够用，请管理员查看日志。"
 
 
@@ -311,23 +308,6 @@ class KnowledgeService:
         """Return every knowledge base that has ever received a file."""
         return await self._records.collections()
 
-    async def outline(self, collection: str, number: int) -> TableOfContents | None:
-        """Return the pages and headings of the visible version of a document; None if there is no such number."""
-        rows = await self._records.by_number(collection, number)
-        if not rows:
-            return None
-        ready = _ready(rows)
-        entries: list[ContentsEntry] = []
-        # All chunks of a large document at once would take the event loop a long time to receive.
-        for start in range(0, ready.chunk_count if ready else 0, _CONTENTS_SLICE):
-            for chunk in await self._chunks(collection, ready, start, _CONTENTS_SLICE):
-                last = entries[-1] if entries else None
-                if last is None or (last.page, last.heading) != (chunk.page, chunk.heading):
-                    entries.append(ContentsEntry(chunk.ordinal, chunk.page, chunk.heading))
-            if len(entries) > _MOST_CONTENTS:
-                return TableOfContents(entry_of(ready or rows[0]), tuple(entries[:_MOST_CONTENTS]), is_cut=True)
-        return TableOfContents(entry_of(ready or rows[0]), tuple(entries), is_cut=False)
-
     async def passages(self, collection: str, number: int, start: int, limit: int) -> list[Chunk]:
         """Return chunks of the visible version of a document, from ordinal `start` on; none if it has no such ones."""
         return await self._chunks(collection, _ready(await self._records.by_number(collection, number)), start, limit)
@@ -335,22 +315,26 @@ class KnowledgeService:
     # -- changes ------------------------------------------------------------------------------------------------------
 
     async def delete(self, collection: str, number: int) -> DocumentEntry | None:
-        """Delete a document with all its versions; it is hidden at once and removed from disk right after."""
+        """Delete a document with all its versions.
+
+        Nothing of it is found from then on. Its chunks, vectors and originals, which the records name, are removed in
+        the background or after the next start.
+        """
         rows = await self._records.by_number(collection, number)
         if not rows:
             return None
         await self._records.discard(rows)
-        await self._stop_builds(rows)
-        await self.purge()
+        self._run_later(self._remove(rows))
         return entry_of(rows[0])
 
     async def clear(self, collection: str, at_most: int) -> int:
-        """Delete every document of a collection, or none if there are more than `at_most`, and return their number."""
+        """Delete every document of a collection, or none if there are more than `at_most`, and return their number.
+
+        They are removed like a single one; see `delete`.
+        """
         rows = await self._records.clear(collection, at_most)
-        if len(rows) > at_most:
-            return len(rows)
-        await self._stop_builds(rows)
-        await self.purge()
+        if len(rows) <= at_most:
+            self._run_later(self._remove(rows))
         return len(rows)
 
     async def reindex(self, collection: str) -> int:
@@ -680,8 +664,10 @@ class KnowledgeService:
             raise asyncio.CancelledError
         return await self.outcome(document.id) or _result(IngestStatus.REMOVED, document)
 
-    async def _stop_builds(self, documents: list[DocumentRecord]) -> None:
+    async def _remove(self, documents: Sequence[DocumentRecord]) -> None:
+        """Stop the builds of documents that the records no longer have, and remove what is stored of them."""
         await self._stop([build for row in documents if (build := self._builds.get(row.id)) is not None])
+        await self.purge()
 
     @staticmethod
     async def _stop(builds: Sequence[_Build]) -> None:
@@ -760,8 +746,7 @@ def _ready(rows: Sequence[DocumentRecord]) -> DocumentRecord | None:
 
 
 def _chunk(found: IndexedChunk) -> Chunk:
-    page, heading = found.metadata.get("page"), str(found.metadata.get("heading", ""))
-    return Chunk(found.ordinal, found.text, int(page) if page else None, chunk_heading(heading))
+    return Chunk(found.ordinal, found.text, page_of(found), path_of(found))
 
 
 def _ready_status(document: DocumentRecord) -> IngestStatus:

@@ -41,6 +41,14 @@ def test_parts_are_those_of_the_first_level_with_several_headings() -> None:
     assert outline.characters == 84
 
 
+def test_places_are_every_page_and_heading() -> None:
+    outline = outline_of(_chunks(("手册 › 一、考勤", 1, "甲。"), ("手册 › 一、考勤", 1, "乙。"), ("手册", 2, "丙。")))
+    assert [(place.heading, place.page, place.ordinal) for place in outline.places] == [
+        (("手册", "一、考勤"), 1, 0),
+        (("手册",), 2, 2),
+    ]
+
+
 def test_without_headings_parts_are_pages_or_pieces() -> None:
     paged = outline_of(_chunks(("", 1, "第一页。"), ("", 1, "还是第一页。"), ("", 2, "第二页。")))
     assert [(part.page, part.text) for part in paged.parts] == [(1, "第一页。还是第一页。"), (2, "第二页。")]

@@ -17,6 +17,7 @@ from services.database import Database, open_database, sqlite_url
 from services.errors import DocumentRejected, ServiceError, StorageError
 from services.index.models import IndexedChunk
 from services.knowledge.builder import IndexBuilder
+from services.knowledge.catalogue import Catalogue
 from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService, clean_name
@@ -312,6 +313,7 @@ async def test_deleting_and_clearing(world: World) -> None:
     assert await world.found("食堂")
     assert await knowledge.clear(GROUP, at_most=1) == 1
     assert await world.found("食堂") == []
+    await idle(knowledge)
     assert world.originals() == []
     # Numbers are never reused, so that 「删除 1」 cannot delete another file.
     assert (await world.ingest(knowledge, "差旅制度.txt", TRAVEL)).number == 3
@@ -323,31 +325,32 @@ async def test_a_document_is_read_piece_by_piece(world: World) -> None:
     sections = [f"# 第{number}章\n\n" + f"第{number}章规定了第{number}号仓库怎样管理。" * 12 for number in range(300)]
     result = await world.ingest(knowledge, "手册.md", "\n\n".join(sections))
     assert result.chunks > 500
-    outline = await knowledge.outline(GROUP, result.number)
-    assert outline is not None
-    assert outline.document.name == "手册.md"
-    assert [entry.heading for entry in outline.entries] == [(f"第{number}章",) for number in range(300)]
-    assert not outline.is_cut
+    view = await Catalogue(world.records, world.index).view(GROUP, result.number)
+    assert view is not None
+    assert view.entry.name == "手册.md"
+    assert [place.heading for place in view.outline.places] == [(f"第{number}章",) for number in range(300)]
+    assert not view.is_cut
     # The outline leads to the chunk that begins the chapter.
-    place = outline.entries[-1].ordinal
+    place = view.outline.places[-1].ordinal
     (first, *_) = await knowledge.passages(GROUP, result.number, place, 50)
     assert (first.ordinal, first.heading) == (place, ("第299章",))
     assert "第299号仓库" in first.text
     assert len(await knowledge.passages(GROUP, result.number, 0, 50)) == 50
     assert await knowledge.passages(GROUP, result.number, result.chunks, 50) == []
     # Another knowledge base does not have it.
-    assert await knowledge.outline(OTHER, result.number) is None
+    assert await Catalogue(world.records, world.index).view(OTHER, result.number) is None
     assert await knowledge.passages(OTHER, result.number, 0, 50) == []
     assert await knowledge.collections() == [GROUP]
 
 
-async def test_a_document_with_very_many_places_has_a_shortened_outline(world: World) -> None:
+async def test_the_view_of_a_document_may_be_of_its_beginning(world: World) -> None:
     knowledge = await world.open()
-    text = "\n\n".join(f"# 第{number}条\n\n" + f"第{number}条说明了第{number}件事。" * 6 for number in range(1100))
+    text = "\n\n".join(f"# 第{number}条\n\n" + f"第{number}条说明了第{number}件事。" * 6 for number in range(30))
     result = await world.ingest(knowledge, "条例.md", text)
-    outline = await knowledge.outline(GROUP, result.number)
-    assert outline is not None
-    assert (len(outline.entries), outline.is_cut) == (1000, True)
+    view = await Catalogue(world.records, world.index).view(GROUP, result.number, most_chunks=7)
+    assert view is not None
+    assert (len(view.chunks), view.is_cut) == (7, True)
+    assert view.outline.places[-1].ordinal <= 6
 
 
 async def test_without_an_embedding_service_a_file_is_found_by_its_words(world: World) -> None:
@@ -547,12 +550,46 @@ async def test_chunks_that_no_document_knows_are_removed_from_a_known_knowledge_
     assert "stray" not in await world.index.builds(GROUP)
 
 
+class SlowRemoval(MemoryIndex):
+    """An index that removes a build only while `gate` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+
+    async def delete_build(self, collection: str, build_id: str) -> None:
+        """Wait for the gate, then remove the build."""
+        await self.gate.wait()
+        await super().delete_build(collection, build_id)
+
+
+@pytest.mark.parametrize("clears", [False, True])
+async def test_a_deleted_document_is_gone_while_its_vectors_are_still_removed(world: World, *, clears: bool) -> None:
+    world.index = index = SlowRemoval()
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
+    async with asyncio.timeout(2):
+        assert await knowledge.clear(GROUP, 1) == 1 if clears else await knowledge.delete(GROUP, 1)
+    assert await world.found("住宿标准") == []
+    assert await knowledge.document(GROUP, 1) is None
+    # The process ends in between, and nothing of the document comes back.
+    await knowledge.close()
+    assert (await index.count(GROUP, "bigram")).dense > 0
+    restarted = await world.open()
+    assert await world.found("住宿标准") == []
+    assert (await restarted.status(GROUP)).documents == 0
+    index.gate.set()
+    await assert_whole(world, restarted)
+    assert world.originals() == []
+
+
 async def test_removal_that_failed_is_done_at_the_next_start(world: World) -> None:
     knowledge = await world.open()
     await world.ingest(knowledge, "差旅制度.txt", TRAVEL)
     await idle(knowledge)
     world.index.fail = True
     assert await knowledge.delete(GROUP, 1) is not None
+    await until(lambda: not any("_remove" in repr(task) for task in asyncio.all_tasks()))
     world.index.fail = False
     # The document is hidden at once, even while it is still in the index.
     assert (await world.index.count(GROUP, "")).lexical > 0
