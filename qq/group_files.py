@@ -61,7 +61,9 @@ async def list_group_files(bot: Bot, group_id: int) -> GroupFileList | str:
                 pending.append((below, inner))
     # Thousands of names take longer to clean than the event loop may stall.
     files = await asyncio.to_thread(_files, found, group_id)
-    return GroupFileList(tuple(files[:_MOST_FILES]), tuple(unread), is_cut or len(files) > _MOST_FILES)
+    return GroupFileList(
+        tuple(files[:_MOST_FILES]), tuple(unread), is_cut or len(files) > _MOST_FILES, folders=len(found) - 1
+    )
 
 
 def _files(folders: Sequence[tuple[str, "_Folder"]], group_id: int) -> list[GroupFile]:

@@ -10,6 +10,7 @@ from qq.commands.models import normalized
 from qq.depends import services
 from qq.group_files import list_group_files
 from qq.messages import shortened
+from qq.number_ranges import number_ranges
 from qq.speaker import Speaker, member_lookup
 from services.budgets.day import ZONE
 from services.knowledge.group_files import Comparison, FileState, ListedFile
@@ -25,7 +26,6 @@ _ALL = frozenset({"all", "全部", "所有"})
 _STOP = frozenset({"stop", "停", "停止", "取消", "cancel"})
 _PAGE_WORD = re.compile(r"(?:p|page|第|页)\s*(\d{1,4})\s*页?")
 _NUMBER_LIST = re.compile(r"[\d\s,，、;；~～到至-]+")
-_NUMBERS = re.compile(r"(\d+)(?:\s*[-~～到至]\s*(\d+))?")
 _STATES = {
     FileState.NEW: "",
     FileState.CHANGED: "，新版",
@@ -53,10 +53,13 @@ async def pull_knowledge(speaker: Speaker, text: str) -> str:
     if not word or page:
         return await _page(speaker, group_id, int(page[1]) if page else 1)
     if word not in _ALL and _NUMBER_LIST.fullmatch(word):
+        ranges = number_ranges(word)
+        if isinstance(ranges, str):
+            return ranges
         comparison = _shown.get(speaker.session)
         if comparison is None:
             return "编号要看最新的列表，先发 /kb pull，再发要收的编号。"
-        return await _take_numbers(speaker, group_id, comparison, word)
+        return await _take_numbers(speaker, group_id, comparison, ranges)
     comparison = await _compared(speaker, group_id)
     if isinstance(comparison, str):
         return comparison
@@ -158,17 +161,18 @@ def _nothing_wanted(comparison: Comparison) -> str:
     return f"群里能收的文件都已入库{left}。"
 
 
-async def _take_numbers(speaker: Speaker, group_id: int, comparison: Comparison, text: str) -> str:
-    numbers: set[int] = set()
+async def _take_numbers(
+    speaker: Speaker, group_id: int, comparison: Comparison, ranges: Sequence[tuple[int, int]]
+) -> str:
     total = len(comparison.files)
-    for match in _NUMBERS.finditer(text):
-        first, last = int(match[1][:6]), int((match[2] or match[1])[:6])
-        if not 1 <= first <= last <= total:
-            return f"没有编号 {shortened(match[0], 12)}，编号是 1 到 {total}，发 /kb pull 看列表。"
-        numbers.update(range(first, last + 1))
-    if not numbers:
-        return "请写上编号，例如 /kb pull 1 3-5。"
-    return await _take_chosen(speaker, group_id, [comparison.files[number - 1] for number in sorted(numbers)])
+    if not total:
+        return "群文件是空的。"
+    for first, last in ranges:
+        if last > total:
+            wrong = str(last) if first == last else f"{first}-{last}"
+            return f"没有编号 {wrong}，编号是 1 到 {total}，发 /kb pull 看列表。"
+    numbers = sorted({number for first, last in ranges for number in range(first, last + 1)})
+    return await _take_chosen(speaker, group_id, [comparison.files[number - 1] for number in numbers])
 
 
 async def _take_named(speaker: Speaker, group_id: int, comparison: Comparison, text: str) -> str:

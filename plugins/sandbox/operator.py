@@ -8,12 +8,13 @@ from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable,
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from plugins.sandbox.guard import PageHeaders
 from plugins.sandbox.library import Library, document_json, number_of, rejected
+from plugins.sandbox.shell import shell
 from qq.connection.guards import BearerGuard, NeighbourGuard
 from qq.connection.routes import RouteTable
 from qq.depends import services
@@ -32,7 +33,7 @@ def add_operator_page(table: RouteTable, static: Path, token: str, *, has_access
     """
 
     async def index(_request: Request) -> Response:
-        return FileResponse(static / "operator.html")
+        return shell("群资料", "/operator/static", "operator.js")
 
     headers = [Middleware(PageHeaders)]
     page = [Route("/operator", index), Mount("/operator/static", StaticFiles(directory=static))]

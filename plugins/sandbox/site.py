@@ -20,6 +20,7 @@ from plugins.sandbox.guard import LOGIN_PATH, PageGuard, PageHeaders
 from plugins.sandbox.hub import Hub
 from plugins.sandbox.library import Library, rejected
 from plugins.sandbox.media import PATH, MediaHost, image_type
+from plugins.sandbox.shell import shell
 from qq.connection.login_attempts import LoginAttempts
 from qq.depends import services
 from simulator.player import Player, Replayed
@@ -72,7 +73,7 @@ class Site:
     async def _index(self, request: Request) -> Response:
         if not self.guard.knows(request.headers):
             return FileResponse(STATIC / "login.html", 401)
-        return FileResponse(STATIC / "index.html")
+        return shell("本机试用", "/sandbox/static", "page.js")
 
     async def _log_in(self, request: Request) -> Response:
         fields = parse_qs((await _body(request, _MAX_LOGIN_BYTES)).decode("utf-8", "replace"))

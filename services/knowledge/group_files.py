@@ -34,16 +34,23 @@ class GroupFile:
 
 @dataclass(frozen=True, slots=True)
 class GroupFileList:
-    """The files of a group. `unread_folders` could not be listed; `is_cut` means that there are more files."""
+    """The files of a group, in the top folder and in `folders` others that were listed.
+
+    `unread_folders` could not be listed; `is_cut` means that there are more files.
+    """
 
     files: tuple[GroupFile, ...]
     unread_folders: tuple[str, ...] = ()
     is_cut: bool = False
+    folders: int = 0
 
     @property
     def is_complete(self) -> bool:
-        """Whether a file that is not in the list is not in the group."""
-        return not self.unread_folders and not self.is_cut
+        """Whether a file that is not in the list is not in the group.
+
+        A client that lists nothing at all may have failed without saying so.
+        """
+        return not self.unread_folders and not self.is_cut and bool(self.files or self.folders)
 
 
 class FileState(StrEnum):

@@ -134,3 +134,11 @@ def test_files_of_one_name_in_several_folders_do_not_replace_each_other() -> Non
         3: "通知（旧）.pdf",
         5: "别的.pdf",
     }
+
+
+def test_a_list_of_nothing_at_all_proves_no_deletion() -> None:
+    held = [document("a.md"), document("b.md", number=2)]
+    assert compare(GroupFileList(()), held, GROUP, refusal).gone == ()
+    # An empty folder was listed, so the client does answer.
+    assert compare(GroupFileList((), folders=1), held, GROUP, refusal).gone == tuple(held)
+    assert compare(GroupFileList((), ("钥匙",), folders=1), held, GROUP, refusal).gone == ()

@@ -277,7 +277,7 @@ async def test_documents_are_remembered_as_files_of_the_group(place: Place) -> N
     given = files(place, 1)
     await place.pulls.start(ACCOUNT, GROUP, given, 0, place.group)
     await place.reported()
-    comparison = await place.pulls.compare(777, GroupFileList(()))
+    comparison = await place.pulls.compare(777, GroupFileList((), folders=1))
     assert [row.name for row in comparison.gone] == ["规定0.txt"]
     assert await place.documents() == ["规定0.txt"], "it is never removed by itself"
     # A document from before this was recorded is one of the group's as soon as the group lists it.
@@ -286,9 +286,9 @@ async def test_documents_are_remembered_as_files_of_the_group(place: Place) -> N
         for row in await documents.listed("group_777"):
             row.in_group_files = False
             await session.merge(row)
-    assert (await place.pulls.compare(777, GroupFileList(()))).gone == ()
+    assert (await place.pulls.compare(777, GroupFileList((), folders=1))).gone == ()
     await place.pulls.compare(777, GroupFileList(tuple(given)))
-    assert len((await place.pulls.compare(777, GroupFileList(()))).gone) == 1
+    assert len((await place.pulls.compare(777, GroupFileList((), folders=1))).gone) == 1
 
 
 async def test_files_without_time_or_uploader_count_as_the_admins(place: Place) -> None:
