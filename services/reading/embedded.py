@@ -13,7 +13,6 @@ from e5_int8 import PassageReader, convert_reader, is_reader_converted
 from services.child_process import run_apart
 from services.errors import ReadingError
 from services.reading.models import Reading, Text
-from services.text.cleaning import without_surrogates
 from services.text.scripts import simplified
 
 _FAILED = "读不了找到的段落，这次按字词挑选。"
@@ -70,5 +69,5 @@ def _open(directory: Path) -> PassageReader:
 
 
 def _plain(text: str) -> str:
-    """Return a text of the same length in simplified characters, without what no tokenizer accepts."""
-    return simplified(without_surrogates(text))
+    """Return a text of the same length in simplified characters, with a mark for what no tokenizer accepts."""
+    return simplified(text.encode("utf-8", "replace").decode("utf-8"))
