@@ -100,8 +100,10 @@ class QuestionAnswering:
                     else:
                         question = await _in_context(question, turn)
                         retrieval = await self._retriever.retrieve(collection.name, question)
-                        is_found = reply is None or retrieval.status is RetrievalStatus.USABLE
-                        answer = await self._answered(question, retrieval, turn.history) if is_found else reply.answer
+                        if reply is not None and retrieval.status is not RetrievalStatus.USABLE:
+                            answer = reply.answer
+                        else:
+                            answer = await self._answered(question, retrieval, turn.history)
                 except SearchIndexError as error:
                     log.exception("searching %s failed", collection.name)
                     answer = Answer(AnswerKind.FAILED, error.told())

@@ -85,6 +85,8 @@ def test_who_asks_what_the_bot_is_gets_the_line_about_help(text: str) -> None:
         "88号楼在哪",
         "收到录取通知后怎么办",
         "嗯，那周五呢",
+        "好吃吗",
+        "放假",
     ],
 )
 def test_others(text: str) -> None:
