@@ -17,7 +17,7 @@ from tests.e2e.observed_client import ObservedClient
 
 # Set KILL_ROUNDS=20 for a longer test.
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "8"))
-GROUP, ASKER = 777, 10002
+GROUP, ASKER, ADMIN = 777, 10002, 10009
 SENTENCE = "第{document}号文件第{line}条：仪器编号 QZ-{document:03d}-{line:03d} 由第 {line} 组保管，使用前要登记。\n"
 LINES = 150
 
@@ -58,6 +58,40 @@ async def test_kill_at_random_moments(
         await client.group_message(GROUP, ASKER, "最后一句 FACT-999", at_bot=True)
         await client.wait_sent(lambda sent: sent.group_id == GROUP and "记住了" in sent.text)
         _check_memory(database, said)
+    finally:
+        await bot.kill()
+
+
+async def test_a_deleted_document_stays_away_after_a_kill(
+    bot_factory: BotFactory, client_factory: ClientFactory
+) -> None:
+    bot = bot_factory.create(LLM__BASE_URL=None, LLM__API_KEY=None, LLM__MODEL=None)
+    await bot.start()
+    client = await client_factory(bot)
+    client.world.add_member(GROUP, ADMIN, role="admin")
+    database = bot.data_directory / "app.sqlite3"
+    try:
+        document = "".join(SENTENCE.format(document=1, line=line) for line in range(3000))
+        await client.upload_group_file(GROUP, ASKER, "台账.txt", document.encode())
+        await client.wait_sent("已入库", timeout=60)
+        await _until(lambda: not _rows(database, "SELECT id FROM documents WHERE embedding_fingerprint = ''"), 120)
+        await client.group_message(GROUP, ADMIN, "/kb delete 1")
+        await client.wait_sent("确认")
+        begun = time.monotonic()
+        await client.group_message(GROUP, ADMIN, "确认")
+        await client.wait_sent("已删除")
+        assert time.monotonic() - begun < 2
+        assert _rows(database, "SELECT id FROM retired"), "its removal has only begun"
+        await bot.kill()
+        await bot.start()
+        await client.reconnect()
+        asked = await client.group_message(GROUP, ASKER, "仪器编号 QZ-001-2999 由第几组保管？", at_bot=True)
+        answer = await client.wait_sent(lambda sent: sent.reply_id == asked)
+        assert "2999 组" not in answer.text
+        await _until(lambda: not _rows(database, "SELECT id FROM retired"), 60)
+        await client.group_message(GROUP, ASKER, "/kb status")
+        assert "索引：0 块，其中有向量 0 块" in (await client.wait_sent("索引：")).text
+        assert not list((bot.data_directory / "files").iterdir())
     finally:
         await bot.kill()
 
