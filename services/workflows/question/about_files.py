@@ -141,7 +141,9 @@ class AboutFiles:
             _reference(view, number, view.chunks[0].ordinal) for number, view in enumerate(views, start=1)
         )
         passages = Retrieval(RetrievalStatus.USABLE, references, chunk_count=len(references)) if references else None
-        return FileReply(overview_answer(views, len(documents)), passages)
+        shown = {view.entry.number for view in views}
+        others = [entry for entry in documents if entry.number not in shown]
+        return FileReply(overview_answer(views, others), passages)
 
     async def _of_one(
         self,

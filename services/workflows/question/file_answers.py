@@ -58,8 +58,8 @@ def senders_answer(senders: Sequence[tuple[str, int]]) -> Answer:
     return Answer(AnswerKind.WRITTEN, f"传得最多的是{_shown(first)}（{count} 个）{ending}")
 
 
-def overview_answer(views: Sequence[DocumentView], total: int) -> Answer:
-    """Return what each document is about in one line, citing it; `total` counts all of the knowledge base."""
+def overview_answer(views: Sequence[DocumentView], others: Sequence[DocumentEntry]) -> Answer:
+    """Return what each document is about in one line, citing it. The `others` are only named."""
     if not views:
         return Answer(AnswerKind.WRITTEN, "文件还在入库，读完再问我。")
     numbered = list(enumerate(views, start=1))
@@ -67,9 +67,11 @@ def overview_answer(views: Sequence[DocumentView], total: int) -> Answer:
     sources = tuple(
         Source(number, view.entry.name, view.entry.number, view.build_id, 0, 0) for number, view in numbered
     )
-    rest = total - len(views)
-    ending = [f"还有 {rest} 个，发 /kb list 看全部。"] if rest > 0 else []
-    heading = f"{total} 个文件里，最近的 {len(views)} 个大致是：" if rest > 0 else f"{total} 个文件大致是："
+    total = len(views) + len(others)
+    heading = f"{total} 个文件里，最近的 {len(views)} 个大致是：" if others else f"{total} 个文件大致是："
+    named = "、".join(_name(entry.name) for entry in others[:_LISTED])
+    more = f"等 {len(others)} 个，发 /kb list 看全部。" if len(others) > _LISTED else "。"
+    ending = [f"另外有{named}{more}"] if others else []
     return Answer(AnswerKind.EXCERPT, "\n".join([heading, *lines, *ending]), sources)
 
 

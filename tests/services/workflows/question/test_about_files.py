@@ -125,7 +125,7 @@ async def test_an_overview_tells_what_each_file_of_this_group_is_about(world: Wo
     lines = (await world.ask("总结一下所有文件")).text.split("\n")
     assert (lines[0], lines[-1], len(lines)) == (
         "11 个文件里，最近的 8 个大致是：",
-        "还有 3 个，发 /kb list 看全部。",
+        "另外有员工手册.pdf、3月值班表.xlsx、4月值班表.xlsx。",
         10,
     )
 
