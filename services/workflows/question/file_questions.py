@@ -67,7 +67,7 @@ _SUMMARY = (
 # Forms that only mean a file if the message also says that it is one: 宿舍里有什么.
 _SUMMARY_OF_FILE = re.compile(
     r"里面?(?:都|是|有|写)*(?:些)?(?:什么|啥|哪些)(?:内容|东西)?|(?:是|都是)(?:干[嘛啥]|做什么|什么"
-    r"|啥)(?:用)?(?:的|内容|文件|文档|资料)"
+    r"|啥)(?:用)?(?:的|内容|文件|文档|资料)|\bwhat(?:'s| is) in(?:side)?\b"
 )
 # What a text enumerates is asked for in the same words: 投标文件的内容有哪些.
 _ENUMERATED = re.compile(r"有哪些|包括|包含|涵盖")
@@ -83,6 +83,8 @@ _LATEST = re.compile(
     r"(?:刚才?|刚刚|最新|最近|最后|上一?(?=[个份篇])|前一(?=[个份篇]))(?:上传|传|发|更新)?(?:的|上来的?)?(?:一?[个份篇])?|新(?:上传|传|发|更新)(?:的|上来的?)?"
     r"|(?<![a-z])(?:latest|newest|last)(?![a-z])"
 )
+# 刚才讲的 is what somebody said, 刚才传的 and 上一个 are files.
+_SENT_ONE = re.compile(r"传|发|更新|[个份篇]|latest|newest|last")
 _FILLER = re.compile(
     r"帮忙|帮我?|麻烦|请|给我?|看看|可以|能不能|能|一下|简单|大概|主要|一句话|里面?|太长了?|太多了?|看不完|不想看"
     r"|没看完?|懒得看"
@@ -94,7 +96,7 @@ _FILLER = re.compile(
 # 介绍一下图书馆 asks about the library, even if a file is named after it; 介绍一下选课指南 asks about the guide.
 _DOCUMENT = re.compile(
     r"(?:手册|指南|办法|规定|规则|制度|公约|规约|合同|协议|细则|条例|法|教程|通知|说明|方案|计划|报告|清单|讲义"
-    r"|论文|课件|须知|纪要|大纲|公告|规程|标准|[价课名日工]\w?表|表格|readme|syllabus|faq)$"
+    r"|论文|课件|[手图名画秩序]*册|须知|纪要|大纲|公告|规程|标准|[价课名日工]\w?表|表格|readme|syllabus|faq)$"
 )
 _NUMBER = re.compile(r"(?:编号|第|no\.?|#|文件|号)?\s*(\d{1,6})\s*(?:号|个)?(?:文件|文档|资料)?")
 _ORDINAL = re.compile(r"第(?:\d{1,3}|[一二三四五六七八九十]{1,3})[讲课周期次章]")
@@ -137,7 +139,7 @@ def _summary(text: str, documents: Sequence[Named]) -> FileQuestion | None:
     before = text[: of_file.start()].strip() if of_file else ""
     is_file = of_file is not None and (
         _says_file(before)
-        or _says_file(of_file[0])
+        or _says_file(text if of_file[0].isascii() else of_file[0])
         or (_DOCUMENT.search(before) is not None and best_named([before], documents)[0] >= Likeness.MOST)
     )
     for found in ((of_file if is_file else None), *(form.search(text) for form in _SUMMARY)):
@@ -190,7 +192,7 @@ def _about(ask: FileAsk, text: str, documents: Sequence[Named], least: Likeness)
         )
     words = _words(text)
     if not words:
-        if _LATEST.search(text):
+        if _LATEST.search(text) and (says_file or _SENT_ONE.search(text)):
             return FileQuestion(ask, pointing=Pointing.TO_LATEST, certain=says_file)
         points = says_file or _THAT.search(text) is not None
         return FileQuestion(ask, pointing=Pointing.TO_THAT, certain=says_file) if points else None
