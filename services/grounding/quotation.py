@@ -53,14 +53,14 @@ def shown_row(head: str, row: str) -> str:
     >>> shown_row("项目 | 结果 | 单位", "血红蛋白 | 159 | g/L")
     '项目：血红蛋白；结果：159；单位：g/L'
     """
-    names, cells = _cells(head), _cells(row)
-    if len(names) < len(cells) or any(_VALUE.fullmatch(name) for name in names):
-        return _cut(" / ".join(cell for cell in cells if cell))
-    pairs = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell]
+    names, values = cells(head), cells(row)
+    if len(names) < len(values) or any(_VALUE.fullmatch(name) for name in names):
+        return _cut(" / ".join(cell for cell in values if cell))
+    pairs = [(name, cell) for name, cell in zip(names, values, strict=False) if cell]
     return _cut("；".join(f"{name}：{cell}" if name and name != cell else cell for name, cell in pairs))
 
 
-def _cells(row: str) -> list[str]:
+def cells(row: str) -> list[str]:
     """Return the cells of a row. An empty first cell is written as a bare bar."""
     return [cell.strip().removeprefix("|") for cell in row.strip("\n").split(CELLS)] if row.strip() else []
 
