@@ -1,36 +1,30 @@
 """The probability of each part of the best passages that it answers the question."""
 
+import functools
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from services.grounding.part_features import PART_FEATURES, Floats, describe_parts
 from services.grounding.passage import Part, Role
 from services.retrieval.models import Candidate, Reference
 
-# Fitted by `benchmarks.quality.train_answering`: the logarithm of the odds for a unit of each feature.
-WEIGHTS = {
-    "words": 0.301,
-    "token": 0.358,
-    "passage": 0.090,
-    "unread": 0.408,
-    "rank": -0.344,
-    "lead_coverage": 2.259,
-    "row_below_best": 4.378,
-    "row": 0.819,
-    "code": 0.208,
-    "item": 0.180,
-    "heading": -2.972,
-    "announces": -1.394,
-    "points": -3.985,
-    "length": 0.041,
-    "type_missing": -3.175,
-    "agrees": 1.455,
-    "disagrees": -0.935,
-    "covers": 1.431,
-    "extreme": 0.329,
-    "other_token": -2.132,
-}
+COEFFICIENTS = Path(__file__).parent / "answering.json"
+
+
+@functools.cache
+def load_weights() -> Floats:
+    """Return the weight of each feature, in log-odds for a unit of it; `benchmarks.quality.train_answering` fits them.
+
+    Raise `ValueError` if they were fitted on other features.
+    """
+    weights = json.loads(COEFFICIENTS.read_text(encoding="utf-8"))["weights"]
+    if tuple(weights) != PART_FEATURES:
+        raise ValueError(f"{COEFFICIENTS.name} was fitted on other features: {list(weights)}")
+    return np.array(list(weights.values()), np.float64)
 
 
 def answering(
@@ -42,13 +36,13 @@ def answering(
 ) -> Floats:
     """Return for all parts of the passages, in order, the probability that they answer; the sum is 1."""
     features = describe_parts(question, references, passages, weights, candidates)
-    scores = features @ np.array([WEIGHTS[name] for name in PART_FEATURES])
+    scores = features @ load_weights()
     scores[~can_answer(passages)] = -np.inf
     likely = np.exp(scores - scores.max()) if np.isfinite(scores).any() else np.ones(len(scores))
     return likely / likely.sum()
 
 
-def can_answer(passages: Sequence[Sequence[Part]]) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def can_answer(passages: Sequence[Sequence[Part]]) -> NDArray[np.bool_]:
     """Return for all parts whether they can be an answer. The head of a table that has rows cannot."""
     return np.array(
         [
