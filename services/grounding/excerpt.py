@@ -76,7 +76,9 @@ def quotes(
         core = [places[index].part for index in chosen if places[index].passage == number]
         shares = [float(probability[index]) for index, place in enumerate(places) if place.passage == number]
         others = siblings(question, passages[number], core[0])
-        text = shown(passages[number], _completed(passages[number], core, shares, limit, wanted, others))
+        text = shown(
+            passages[number], _completed(passages[number], core, shares, limit, wanted, others), weights.keys()
+        )
         if text:
             found.append(Quote(chosen_references[number], text))
     return found
