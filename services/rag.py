@@ -23,7 +23,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from services.llm import ChatModel
 from services.memory.history import TurnHistory
 from services.prompts import FENCE_BEGIN, Prompts, new_fence
-from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
+from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus, Strictness
 from services.tracing.stages import stage
 
 # What the prompt tells the model to write if it has nothing to say, and before mere conversation.
@@ -74,6 +74,14 @@ class RagChain:
     def model_name(self) -> str:
         """The name of the model that writes."""
         return self._model.name
+
+    @property
+    def strictness(self) -> Strictness:
+        """How strict the gate is before this chain.
+
+        A model that may use general knowledge would use it where an uncertain passage holds nothing.
+        """
+        return Strictness.ASKED if self._general_knowledge else Strictness.WRITTEN
 
     async def write(self, question: Question, retrieval: Retrieval, history: TurnHistory | None = None) -> Draft:
         """Return what the model writes about a question from a retrieval. Nothing is stored.

@@ -26,8 +26,9 @@ from services.knowledge.cleaning import clean_section
 from services.knowledge.loaders import LOADERS
 from services.knowledge.models import Omissions
 from services.knowledge.splitter import split
-from services.retrieval.models import Question, Retrieval
-from services.retrieval.wording import follows_up
+from services.retrieval.models import Question, Retrieval, Strictness
+from services.retrieval.rerank import EmbeddedReranker
+from services.retrieval.wording import asks_something, follows_up
 from services.text.cleaning import compatible
 from services.workflows.question.small_talk import small_talk_reply
 
@@ -127,11 +128,11 @@ async def fill(shelf: Shelf, folder: Path) -> None:
         await shelf.add(folder.name, file.name, split(sections, _CHUNK_CHARS, _OVERLAP_CHARS))
 
 
-async def ask(shelf: Shelf, question: GroupQuestion) -> Outcome:
-    """Ask a question as a member of its group, without a model."""
+async def ask(shelf: Shelf, question: GroupQuestion, strictness: Strictness) -> Outcome:
+    """Ask a question as a member of its group; the answer is a quotation."""
     previous = question.previous if follows_up(question.text) else ""
     asked = Question(question.text, previous=previous)
-    retrieval = await shelf.retriever.retrieve(question.group, asked)
+    retrieval = await shelf.retriever.retrieve(question.group, asked, strictness=strictness)
     talk = small_talk_reply(question.text) if not retrieval.references else None
     answer = Answer(AnswerKind.WRITTEN, talk) if talk else excerpt_answer(asked, retrieval)
     ordered = sorted(retrieval.candidates, key=lambda item: -item.fused)
@@ -164,6 +165,31 @@ def table(outcomes: Sequence[Outcome], by: str) -> Report:
     return report
 
 
+def unasked(outcomes: Sequence[Outcome]) -> Report:
+    """Return how many messages would be answered without being asked, by what they are.
+
+    The precision is the share of the answerable among the answered messages: first among questions and chatter, as they
+    come in a group, and then with all near misses of the set.
+    """
+    lowest = EmbeddedReranker.thresholds[Strictness.UNASKED]
+    report = Report(f"Speaking unasked, at a score of {lowest}")
+    report.row("messages", "answered")
+    answered: dict[str, int] = {}
+    for name, kinds in (("answerable", None), ("chatter", "off_topic"), ("near misses", "near_miss")):
+        chosen = [
+            item for item in outcomes if (item.question.answerable if kinds is None else item.question.kind == kinds)
+        ]
+        answered[name] = sum(
+            asks_something(item.question.text) and (item.retrieval.metrics.max_rerank_score or 0.0) >= lowest
+            for item in chosen
+        )
+        report.row(name, _share(answered[name], len(chosen)))
+    right, chatter, near = answered.values()
+    report.row("precision among questions and chatter", _share(right, right + chatter))
+    report.row("precision with near misses", _share(right, right + chatter + near))
+    return report
+
+
 def _share(count: int, total: int) -> str:
     return f"{count}/{total} {100 * count / total:.0f}%" if total else "-"
 
@@ -184,14 +210,21 @@ def _plain(text: str) -> str:
     return re.sub(r"[\u2010-\u2015\u2212~〜～-]+", "-", re.sub(r"[\s`*$\\\"“”‘’'「」『』|]", "", plain))
 
 
-async def run(vectors: Vectors, readings: Readings | None, groups: dict[Path, list[GroupQuestion]]) -> list[Outcome]:
+async def run(
+    vectors: Vectors,
+    readings: Readings | None,
+    groups: dict[Path, list[GroupQuestion]],
+    strictness: Strictness = Strictness.ASKED,
+) -> list[Outcome]:
     """Return the outcome of every question that is about the content of files."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as directory:
         async with open_shelf(vectors, readings, Path(directory)) as shelf:
             for folder, questions in groups.items():
                 await fill(shelf, folder)
-                outcomes += [await ask(shelf, question) for question in questions if question.kind != "meta"]
+                outcomes += [
+                    await ask(shelf, question, strictness) for question in questions if question.kind != "meta"
+                ]
     return outcomes
 
 
@@ -200,6 +233,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Where answers about the files of groups are lost, without a model.")
     parser.add_argument("set", type=Path, help="a folder with one folder for each group")
     parser.add_argument("--groups", default="", help="only these, separated by commas")
+    parser.add_argument(
+        "--strictness", type=Strictness, default=Strictness.ASKED, help="written: what a model would be given"
+    )
     parser.add_argument("--cache", type=Path, default=Path("data/benchmark-cache"))
     parser.add_argument("--out", type=Path, help="write every outcome with its candidates as JSON")
     arguments = parser.parse_args()
@@ -207,9 +243,10 @@ def main() -> None:
     groups = {
         folder: asked for folder, asked in read_groups(arguments.set).items() if not chosen or folder.name in chosen
     }
-    outcomes = asyncio.run(run(Vectors(arguments.cache), Readings(arguments.cache), groups))
+    outcomes = asyncio.run(run(Vectors(arguments.cache), Readings(arguments.cache), groups, arguments.strictness))
     for by in ("kind", "group"):
         print(table(outcomes, by).text())
+    print(unasked(outcomes).text())
     if arguments.out:
         arguments.out.write_text(json.dumps([item.as_json() for item in outcomes], ensure_ascii=False, indent=1))
 

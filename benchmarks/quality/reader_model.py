@@ -5,7 +5,7 @@ The same computation as `e5_int8.graph.upper_half`. It needs torch, which the pr
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -145,6 +145,20 @@ class UpperHalf(nn.Module):
             {"params": heads, "lr": 1.5 * rate},
             {"params": others, "lr": 0.5 * rate, "weight_decay": 0.0},
         ]
+
+    def resume(self, addition: Mapping[str, NDArray[np.float16]]) -> None:
+        """Go on from what `addition` returned earlier."""
+        hidden = self.sizes.hidden
+        with torch.no_grad():
+            for module in self.layers.modules():
+                if isinstance(module, (_Dense, _Normalization)):
+                    for name, value in module.named_parameters():
+                        value.copy_(torch.from_numpy(addition[f"{module.name}.{name}"].astype(np.float32)))
+            for name, head, plain in (("answers", self.answers, 2 * hidden), ("tokens", self.tokens, hidden)):
+                weight = addition[f"{name}.w"].astype(np.float32)
+                weight[plain:] /= _AGREEMENT
+                head.weight.copy_(torch.from_numpy(weight).view_as(head.weight))
+                head.bias.copy_(torch.from_numpy(addition[f"{name}.b"].astype(np.float32)))
 
     def addition(self) -> dict[str, NDArray[np.float16]]:
         """Return what `e5_int8.adapter` reads."""

@@ -85,6 +85,9 @@ class _Trainer:
         self.torch, self.states, self.arguments = torch, states, arguments
         self.random = random.Random(arguments.seed + 1000 * process)
         self.model = UpperHalf(installed_weights(), arguments.rank, _DROPOUT)
+        if arguments.resume:
+            with np.load(arguments.resume, allow_pickle=False) as file:
+                self.model.resume({name: file[name] for name in file.files})
         groups = self.model.groups(arguments.rate)
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98))
@@ -295,6 +298,7 @@ def main() -> None:
     )
     parser.add_argument("--own-weight", type=float, default=1.8, help="how often an own question comes, against others")
     parser.add_argument("--out", type=Path, default=ADAPTER)
+    parser.add_argument("--resume", type=Path, help="go on from this addition; the first rate may then be lower")
     parser.add_argument("--models", type=Path, default=Path("data/models"), help="where the lower half is converted")
     parser.add_argument("--minutes", type=float, default=40)
     parser.add_argument("--rank", type=int, default=32)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.grounding.answering import answering
+from services.grounding.part_features import siblings
 from services.grounding.passage import Part, Role, parts_of
 from services.grounding.quotation import shown
 from services.retrieval.identifiers import contains_any, identifiers
@@ -26,8 +27,10 @@ _ENOUGH = 0.95
 # A part with less than this share of the best part's probability is not worth a line.
 _WORTH = 0.01
 _MOST_PARTS = 12
-# The characters of the first quotation, the second and the third: together two screens of a phone.
-_MAX_CHARS = (400, 260, 160)
+# The characters of the first quotation, the second and the third: together three screens of a phone at most.
+_MAX_CHARS = (500, 360, 240)
+# Another part of a passage is shown beyond a gap if it is this probable in comparison with the best one.
+_BEYOND_GAP = 0.25
 # A shorter quotation is hard to understand, and a longer one needs no more sentences around it.
 _LEAST_CHARS, _ROUND_CHARS = 100, 240
 
@@ -72,7 +75,10 @@ def quotes(
     for number, limit in zip(order, _MAX_CHARS, strict=False):
         core = [places[index].part for index in chosen if places[index].passage == number]
         shares = [float(probability[index]) for index, place in enumerate(places) if place.passage == number]
-        text = shown(passages[number], _completed(passages[number], core, shares, limit, wanted))
+        others = siblings(question, passages[number], core[0])
+        text = shown(
+            passages[number], _completed(passages[number], core, shares, limit, wanted, others), weights.keys()
+        )
         if text:
             found.append(Quote(chosen_references[number], text))
     return found
@@ -93,12 +99,18 @@ def _chosen(probability: Floats, places: Sequence[_Place], allowed: Sequence[int
 
 
 def _completed(
-    passage: Sequence[Part], core: Sequence[int], shares: Sequence[float], limit: int, wanted: frozenset[str]
+    passage: Sequence[Part],
+    core: Sequence[int],
+    shares: Sequence[float],
+    limit: int,
+    wanted: frozenset[str],
+    others: frozenset[int],
 ) -> set[int]:
     """Return the positions of the parts to show, within `limit` characters: `core` and what belongs to it.
 
-    `shares` are the probabilities of all parts. Rows of a table are shown wherever they stand; of prose one piece is
-    shown, because a text with gaps is hard to read.
+    `shares` are the probabilities of all parts, and `others` are parts about something else than the best one. Rows of
+    a table are shown wherever they stand. Of prose one piece is shown, and another part only if it is almost as
+    probable, because a text with gaps is hard to read.
     """
     found: set[int] = set()
     size = 0
@@ -110,7 +122,7 @@ def _completed(
             return True
         if found and size + len(part.text) > limit:
             return False
-        if wanted and found and _is_about_another(part.text, wanted):
+        if found and (place in others or (wanted and _is_about_another(part.text, wanted))):
             return False
         found.add(place)
         size += len(part.text)
@@ -122,16 +134,24 @@ def _completed(
                 _add_rows(passage, place, add)
         found.update(head for place in list(found) if (head := passage[place].head) is not None)
         return found
-    for place in _piece(passage, core[0], shares, limit, wanted):
+    for place in _piece(passage, core[0], shares, limit, wanted, others):
         add(place)
+    beyond = [place for place in core if place not in found and shares[place] >= _BEYOND_GAP * shares[core[0]]]
     _add_following(passage, max(found), add)
     _add_lead(passage, min(found), add)
+    if any(add(place) for place in beyond):
+        return found
     _add_around(passage, found, add, lambda: size)
     return found
 
 
 def _piece(
-    passage: Sequence[Part], best: int, shares: Sequence[float], limit: int, wanted: frozenset[str]
+    passage: Sequence[Part],
+    best: int,
+    shares: Sequence[float],
+    limit: int,
+    wanted: frozenset[str],
+    others: frozenset[int],
 ) -> Sequence[int]:
     """Return the run of parts around `best` that holds most of the probability within `limit`, without idle ends."""
     asked = _asked_above(passage, best)
@@ -143,6 +163,7 @@ def _piece(
             place
             for place in ends
             if size + len(passage[place].text) <= limit
+            and place not in others
             and passage[place].role is not Role.TABLE_HEAD
             and _asked_above(passage, place) == asked
             and not (wanted and _is_about_another(passage[place].text, wanted))

@@ -11,7 +11,12 @@ _FOREIGN_MARK = re.compile(r"〔(\s*\d{1,3}\s*)〕")
 
 
 def excerpt_answer(question: Question, retrieval: Retrieval) -> Answer:
-    """Return the answer by quotation, or the reply that nothing was found."""
+    """Return the answer by quotation, or the reply that nothing was found.
+
+    Passages that only a model might have used are not quoted.
+    """
+    if not retrieval.quotable:
+        return nothing_found(retrieval)
     chosen = quotes(question.shown, retrieval.references, retrieval.term_weights, retrieval.candidates)
     if not chosen:
         return nothing_found(retrieval)

@@ -185,6 +185,23 @@ def contradicts(question: AskedQuestion, candidate: Candidate) -> bool:
     ).certain
 
 
+def agreement(question: AskedQuestion, normal: str) -> int:
+    """Return whether a part of a text names what the question names: 1 if it does, -1 if only others, 0 if nothing.
+
+    What is compared are years, numbers of things and contrasts, as in `Conflicts`.
+    """
+    named = ordinals(normal)
+    of_text = years(normal).all
+    asked = question.constraints
+    signs = [1 if numbers & named[unit] else -1 for unit, numbers in asked.ordinals.items() if unit in named]
+    if asked.years.all and of_text:
+        signs.append(1 if asked.years.all & of_text else -1)
+    for contrast, members in zip(contrasts(), question.contrasts, strict=True):
+        if members and (found := contrast.named(normal)):
+            signs.append(1 if contrast.meets(members, found) or names_all_days(normal) else -1)
+    return min(signs, default=0)
+
+
 def _place_and_text(candidate: Candidate) -> tuple[str, str]:
     chunk = candidate.hit.chunk
     return normalise(f"{chunk.context}\n{candidate.place}"), normalise(chunk.text)

@@ -15,7 +15,9 @@ class GateRules:
     `min_vector_similarity` does not apply to a chunk without a vector. `identifiers` are those that the question names.
     A candidate whose text, place and document name contain none of them is about something else if it names other
     identifiers, or if no candidate contains any of them. A page of a manual names none and may follow one that does.
-    `asked` is what else the question names: a candidate about another year or another article is refused too.
+    `asked` is what else the question names: a candidate about another year or another article is refused too. Once
+    enough candidates qualify, others need only `min_companion_score`: the question is answered here, and they may hold
+    a part of the answer.
     """
 
     min_vector_similarity: float
@@ -23,6 +25,7 @@ class GateRules:
     min_qualified_count: int
     identifiers: frozenset[str] = frozenset()
     asked: AskedQuestion | None = None
+    min_companion_score: float | None = None
 
 
 def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
@@ -32,11 +35,12 @@ def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
     specification requires.
     """
     others = _about_others(candidates, rules.identifiers)
-    judged = [
-        replace(candidate, verdict=_verdict(candidate, rules, is_about_another=is_about_another))
-        for candidate, is_about_another in zip(candidates, others, strict=True)
-    ]
-    if sum(candidate.verdict is Verdict.APPROVED for candidate in judged) < rules.min_qualified_count:
+    judged = _judged(candidates, others, rules, rules.min_rerank_score)
+    if sum(candidate.verdict is Verdict.APPROVED for candidate in judged) >= rules.min_qualified_count:
+        if rules.min_companion_score is not None:
+            lowest = min(rules.min_rerank_score, rules.min_companion_score)
+            judged = _judged(candidates, others, rules, lowest)
+    else:
         judged = [
             replace(candidate, verdict=Verdict.TOO_FEW_QUALIFIED)
             if candidate.verdict is Verdict.APPROVED
@@ -46,12 +50,21 @@ def judge(candidates: Sequence[Candidate], rules: GateRules) -> list[Candidate]:
     return sorted(judged, key=_order)
 
 
-def _verdict(candidate: Candidate, rules: GateRules, *, is_about_another: bool) -> Verdict:
+def _judged(
+    candidates: Sequence[Candidate], others: Sequence[bool], rules: GateRules, min_score: float
+) -> list[Candidate]:
+    return [
+        replace(candidate, verdict=_verdict(candidate, rules, min_score, is_about_another=is_about_another))
+        for candidate, is_about_another in zip(candidates, others, strict=True)
+    ]
+
+
+def _verdict(candidate: Candidate, rules: GateRules, min_score: float, *, is_about_another: bool) -> Verdict:
     score, cosine = candidate.rerank_score, candidate.hit.cosine
     if score is None or not candidate.hit.chunk.text.strip():
         return Verdict.NOT_RERANKED
     # Written so that NaN does not pass.
-    if not score >= rules.min_rerank_score:
+    if not score >= min_score:
         return Verdict.BELOW_SCORE
     if cosine is not None and not cosine >= rules.min_vector_similarity:
         return Verdict.BELOW_SIMILARITY

@@ -19,8 +19,13 @@ class RetrievalStatus(StrEnum):
 
 
 class Strictness(StrEnum):
-    """How strict the gate is: whether somebody asked the bot, or the bot would answer without being asked."""
+    """How strict the gate is.
 
+    WRITTEN: somebody asked, and a model reads the passages, which can still say that they hold nothing. ASKED: somebody
+    asked, and the passages are quoted as they are. UNASKED: the bot would answer without being asked.
+    """
+
+    WRITTEN = "written"
     ASKED = "asked"
     UNASKED = "unasked"
 
@@ -154,8 +159,9 @@ class Retrieval:
     `references` passed the gate, best first. `nearest` names the documents that came closest, best first, to tell the
     user what there is when nothing passed. `candidates` explain the decision, best first; their texts are for the
     person who asks for the reason, and never for a prompt. `term_weights` holds the inverse document frequency of every
-    term of the question in this collection. `threshold` is the lowest rerank score that passes. `expansions` are the
-    words that a second round searched in addition to the question's own. `chunk_count` is the size of the collection; 0
+    term of the question in this collection. `threshold` is the lowest rerank score that passes, and `quotable` is unset
+    if the passages passed only because a model would read them. `expansions` are the words that a second round searched
+    in addition to the question's own. `chunk_count` is the size of the collection; 0
     means that there is no knowledge yet. `warning` is one Chinese sentence if the retrieval was incomplete, or empty.
     """
 
@@ -166,6 +172,7 @@ class Retrieval:
     metrics: RetrievalMetrics = RetrievalMetrics()
     term_weights: Mapping[str, float] = field(default_factory=dict[str, float])
     threshold: float = 0.0
+    quotable: bool = True
     expansions: tuple[str, ...] = ()
     chunk_count: int = 0
     warning: str = ""

@@ -136,7 +136,7 @@ class Retriever:
             going_on = await self._judge(collection, together, recall, strictness, named.after(question.previous))
             is_better = (going_on.metrics.max_rerank_score or 0.0) >= (found.metrics.max_rerank_score or 0.0)
             return going_on if going_on.status is RetrievalStatus.USABLE and is_better else found
-        if not expand or found.status is not RetrievalStatus.LOW_CONFIDENCE:
+        if not expand or (found.status is not RetrievalStatus.LOW_CONFIDENCE and found.quotable):
             return found
         if (found.metrics.max_rerank_score or 0.0) < _NEAR_MISS:
             return found
@@ -147,7 +147,8 @@ class Retriever:
         query = query.with_words(words)
         recall = await self._recall(collection, query)
         second = await self._judge(collection, query, recall, strictness, named)
-        chosen = second if second.status is RetrievalStatus.USABLE else found
+        is_better = second.quotable or found.status is not RetrievalStatus.USABLE
+        chosen = second if second.status is RetrievalStatus.USABLE and is_better else found
         return replace(chosen, expansions=tuple(words))
 
     async def search(self, collection: str, words: str, limit: int) -> tuple[Reference, ...]:
@@ -276,14 +277,17 @@ class Retriever:
             min_qualified_count=self._settings.min_qualified_count,
             identifiers=named.identifiers,
             asked=named.asked,
+            min_companion_score=None if self._settings.min_rerank_score is not None else self._reranker.companion,
         )
         judged = select(judge([*scored, *others], rules), self._settings.submit_top_k)
         approved = [item for item in judged if item.verdict is Verdict.APPROVED]
+        quotable = calibrated(self._threshold(Strictness.ASKED), recall.feedback)
         return replace(
             found,
             status=RetrievalStatus.USABLE if approved else RetrievalStatus.LOW_CONFIDENCE,
             warning=recall.warning if approved else found.warning,
             references=tuple(await self._references(collection, approved, recall.documents)),
+            quotable=not approved or any((item.rerank_score or 0.0) >= quotable for item in approved),
             nearest=_names(judged, recall.documents),
             candidates=tuple(judged),
             metrics=replace(
@@ -321,7 +325,7 @@ class Retriever:
         asked = self._settings.min_rerank_score
         if asked is None:
             return own[strictness]
-        return asked if strictness is Strictness.ASKED else max(asked, own[strictness])
+        return max(asked, own[strictness]) if strictness is Strictness.UNASKED else asked
 
     def _min_similarity(self) -> float:
         return -1.0 if self._settings.min_vector_similarity is None else self._settings.min_vector_similarity

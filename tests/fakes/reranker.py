@@ -14,7 +14,12 @@ class ScriptedReranker:
     """
 
     name = "scripted"
-    thresholds: Mapping[Strictness, float] = {Strictness.ASKED: 0.3, Strictness.UNASKED: 0.6}
+    thresholds: Mapping[Strictness, float] = {
+        Strictness.WRITTEN: 0.2,
+        Strictness.ASKED: 0.3,
+        Strictness.UNASKED: 0.6,
+    }
+    companion: float | None = None
 
     def __init__(self, given: Mapping[str, float] | None = None) -> None:
         self.fail = False

@@ -21,7 +21,7 @@ from services.memory.service import MemoryService
 from services.memory.turns import Turn, Turns
 from services.rag import RagChain
 from services.records.conversations import Source
-from services.retrieval.models import Question, Retrieval, RetrievalStatus
+from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever
 from services.retrieval.wording import asks_something, follows_up
 from services.session import KnowledgeCollection, chat_of
@@ -99,11 +99,14 @@ class QuestionAnswering:
                         answer = await self._about_file(question, reply, turn.history)
                     else:
                         question = await _in_context(question, turn)
-                        retrieval = await self._retriever.retrieve(collection.name, question)
+                        strictness = self._chain.strictness if self._chain else Strictness.ASKED
+                        retrieval = await self._retriever.retrieve(collection.name, question, strictness=strictness)
                         if reply is not None and retrieval.status is not RetrievalStatus.USABLE:
                             answer = reply.answer
                         else:
                             answer = await self._answered(question, retrieval, turn.history)
+                            if reply is not None and says_nothing(answer):
+                                answer = reply.answer
                 except SearchIndexError as error:
                     log.exception("searching %s failed", collection.name)
                     answer = Answer(AnswerKind.FAILED, error.told())
@@ -204,7 +207,7 @@ def _quoted(question: Question, retrieval: Retrieval) -> Answer:
 def _without_model(question: Question, retrieval: Retrieval, error: ModelError) -> Answer:
     """Return the answer after a model failure: one sentence, and what the files themselves say, if anything."""
     notice = error.told() + retrieval.warning
-    if not retrieval.references:
+    if not retrieval.references or not retrieval.quotable:
         return Answer(AnswerKind.FAILED, notice)
     excerpt = excerpt_answer(question, retrieval)
     return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, notice)

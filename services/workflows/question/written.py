@@ -86,6 +86,10 @@ def _from_references(draft: Draft) -> Answer:
     if NOTHING_MARK in draft.text or _TOKEN_FOR_NOTHING.fullmatch(draft.text.strip()):
         return nothing_found(retrieval)
     checked = check(_lines(draft), retrieval.references, _said(draft))
+    is_proven = bool(checked.numbers) and not checked.unverified
+    if not retrieval.quotable and not is_proven:
+        # The gate was lenient because the model would check, and without a source it did not.
+        return _from_nothing(draft)
     references = {reference.number: reference for reference in retrieval.references}
     uncited = not checked.numbers and (checked.uncited or not _FOUND_NOTHING.search(checked.text))
     return Answer(

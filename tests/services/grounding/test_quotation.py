@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from services.grounding.passage import parts_of
 from services.grounding.quotation import shown, shown_row
+from services.index.tokens import index_terms
 from services.text.tables import CELLS
 
 TEXT = "第一句在这里。第二句在这里。\n第三句在这里。\n项目 | 价格 | 备注\n灯笼 | 105 | \n对联 | 20 | 红色\n"
@@ -32,6 +33,15 @@ def test_a_head_that_holds_values_names_nothing() -> None:
 
 def test_an_empty_first_cell_moves_no_other() -> None:
     assert shown_row("型号 | 批号 | 效期", "|  | 84640 | 2023-04-30") == "批号：84640；效期：2023-04-30"
+
+
+def test_of_a_long_cell_the_sentences_about_the_question_are_shown() -> None:
+    filler = "这项检查用于评估一般健康状况，结果请由医生结合其他检查判断。" * 6
+    row = f"尿常规 | {filler}留取后 1 小时内送检。放置过久会影响结果。{filler} | 晨尿最佳"
+    text = shown_row("项目 | 说明 | 备注", row, set(index_terms("尿常规多久内送检")))
+    assert "留取后 1 小时内送检。" in text
+    assert text.startswith("项目：尿常规；说明：…") and text.endswith("备注：晨尿最佳")
+    assert len(text) < 300
 
 
 @given(st.lists(st.lists(st.text("字a ", max_size=6), min_size=3, max_size=3), min_size=2, max_size=5))

@@ -41,6 +41,15 @@ def test_what_is_approved_has_reached_every_bound(
         assert item.hit.cosine is None or item.hit.cosine >= similarity
 
 
+@given(scores=st.lists(st.floats(0, 1), min_size=1, max_size=8), companion=st.none() | st.floats(0, 1))
+def test_further_passages_pass_beside_one_that_answers(scores: list[float], companion: float | None) -> None:
+    items = [candidate(str(number), rerank_score=score) for number, score in enumerate(scores)]
+    judged = judge(items, GateRules(-1.0, 0.5, 1, min_companion_score=companion))
+    approved = sorted(item.rerank_score or 0.0 for item in judged if item.verdict is Verdict.APPROVED)
+    lowest = 0.5 if companion is None else min(companion, 0.5)
+    assert approved == (sorted(score for score in scores if score >= lowest) if max(scores) >= 0.5 else [])
+
+
 def test_a_passage_about_another_identifier_is_refused() -> None:
     items = [
         candidate("text", rerank_score=0.8, text="编号 ＡＢ－09999 的设备保修期为 5 个月"),

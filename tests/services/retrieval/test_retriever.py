@@ -162,6 +162,15 @@ async def test_speaking_unasked_demands_more(library: Library) -> None:
     assert unasked.threshold == 0.6
 
 
+async def test_a_model_is_given_what_would_not_be_quoted(library: Library) -> None:
+    await library.add(GROUP, "差旅制度.pdf", TRAVEL)
+    retriever = library.retriever_with(reranker=ScriptedReranker({TRAVEL[0]: 0.1, TRAVEL[1]: 0.25}))
+    question = Question("住宿标准是每晚多少元")
+    assert (await retriever.retrieve(GROUP, question)).status is RetrievalStatus.LOW_CONFIDENCE
+    written = await retriever.retrieve(GROUP, question, strictness=Strictness.WRITTEN)
+    assert (written.status, written.quotable) == (RetrievalStatus.USABLE, False)
+
+
 async def test_complaints_of_a_group_raise_its_own_gate_only(library: Library) -> None:
     for collection in (GROUP, OTHER):
         await library.add(collection, "差旅制度.pdf", TRAVEL)

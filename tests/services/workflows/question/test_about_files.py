@@ -134,6 +134,8 @@ async def test_what_a_text_may_answer_is_searched_before_the_files_are_listed(wo
     assert (await world.ask("学习资料有哪些")).text.startswith("现在有 3 个文件：")
     await world.library.add(GROUP.name, "开班须知.txt", ["学习资料有教材、习题册和实验手册。"])
     assert "习题册" in (await world.ask("学习资料有哪些")).text
+    # A model that finds nothing in the passages does not hide the files either.
+    assert (await world.ask("学习资料有哪些", reply=NOTHING_MARK)).text.startswith("现在有 4 个文件：")
 
 
 async def test_a_long_list_is_counted(world: World) -> None:

@@ -242,6 +242,34 @@ async def test_nothing_found_names_what_is_nearest(world: World) -> None:
         assert "还没有资料" in empty.text
 
 
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("三百五十元[1]。", AnswerKind.WRITTEN),
+        # Not cited, and a figure that the passage does not contain: the model did not check.
+        ("要先找领导批。", AnswerKind.NOTHING_FOUND),
+        ("四百九十九元[1]。", AnswerKind.NOTHING_FOUND),
+        (NOTHING_MARK, AnswerKind.NOTHING_FOUND),
+    ],
+)
+async def test_an_uncertain_passage_is_used_only_with_a_proof(world: World, reply: str, kind: AnswerKind) -> None:
+    world.reranker.given = {PASSAGE: 0.25}
+    world.model.reply = reply
+    answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+    assert answer.kind is kind
+    assert bool(answer.sources) is (kind is AnswerKind.WRITTEN)
+
+
+async def test_an_uncertain_passage_is_not_quoted_after_a_failure_of_the_model(world: World) -> None:
+    world.reranker.given = {PASSAGE: 0.25}
+    world.model.reply = RuntimeError("down")
+    answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+    assert (answer.kind, answer.sources) == (AnswerKind.FAILED, ())
+    assert PASSAGE not in answer.text
+    world.model.reply = "三百五十元[1]。"
+    assert (await world.answering(general=True).ask(SESSION, 2, GROUP, QUESTION)).sources == ()
+
+
 async def test_general_knowledge_only_where_it_is_allowed(world: World) -> None:
     world.model.reply = "水在 100 度沸腾。"
     # Repeating the answer does not make it a known fact.
