@@ -158,6 +158,20 @@ def test_wrapped_text_of_a_cell_stays_in_its_row(tmp_path: Path) -> None:
     assert text == "东湖口闸前十米 | 12.5 | 3.1 | 合格\n西溪桥 | 13.0 | 8.4 | 超标"
 
 
+def test_characters_spread_over_a_narrow_cell_are_words(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        lines_of_grid(canvas, _COLUMNS, 700, 3)
+        texts(canvas, HEAD, _COLUMNS, 684)
+        texts(canvas, ("", *ROWS[0][1:]), _COLUMNS, 700 - _ROW - 16)
+        for number, (one, other) in enumerate((("东", "湖"), ("口", "12"))):
+            texts(canvas, (one,), _COLUMNS, 700 - _ROW - 10 - 11 * number)
+            canvas.drawString(_COLUMNS[0] + 20, 700 - _ROW - 10 - 11 * number, other)
+        texts(canvas, ("张 三", *ROWS[1][1:]), _COLUMNS, 700 - 2 * _ROW - 16)
+
+    ((_, text),) = tables(load(tmp_path / "a.pdf", draw))
+    assert text == "东湖口12 | 12.5 | 3.1 | 合格\n张 三 | 13.0 | 8.4 | 超标"
+
+
 def test_rows_without_lines_between_them_are_told_by_their_figures(tmp_path: Path) -> None:
     def draw(canvas: Canvas) -> None:
         lines_of_grid(canvas, _COLUMNS, 700, 1)
