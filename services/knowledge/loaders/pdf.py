@@ -13,6 +13,7 @@ from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
 from pypdf.generic import Destination
 
 from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.page_numbers import page_number
 from services.knowledge.loaders.pdf_glyphs import GlyphFont
 from services.knowledge.loaders.pdf_layout import page_layout
 from services.knowledge.loaders.pdf_lines import full_width, glue, joined
@@ -32,9 +33,6 @@ _HANZI_PAIR = re.compile(r"(?<=[\u4e00-\u9fff])(?=[\u4e00-\u9fff])")
 _EDGE_LINES = 2
 _RECURRING_SHARE = 0.4  # odd and even pages have different heads, so each head may be on less than half of the pages
 _RECURRING_PAGES = 3
-_PAGE_NUMBER = re.compile(
-    r"[-—–·\s]*(?:第|Page)?\s*(\d{1,5})\s*页?\s*(?:(?:[/共,，]|of)+\s*(?:共|第)?\s*\d{1,5}\s*页?)?[-—–·\s]*"
-)
 _FIRST_SENTENCE = re.compile(rf"[^{WIDE_ENDS}]{{0,300}}?[{WIDE_ENDS}][{CLOSING_QUOTES}]*")
 _MAX_BOOKMARKS = 5000
 
@@ -195,9 +193,8 @@ def _edge_places(lines: Sequence[_Line]) -> set[int]:
 def _key(line: _Line, index: int) -> str:
     if isinstance(line, PageTable):
         return f"table {id(line)}"
-    number = _PAGE_NUMBER.fullmatch(line)
-    if number:
-        return f"page number {int(number[1]) - index}"
+    if (number := page_number(line)) is not None:
+        return f"page number {number - index}"
     return re.sub(r"\d+", "#", "".join(line.split()))
 
 
