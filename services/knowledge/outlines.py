@@ -117,7 +117,8 @@ def _beginning(lines: Iterable[str], heading: str) -> str:
     """Return the first sentences of a part, without its heading."""
     text = ""
     for line in lines:
-        plain = plain_line(line.replace(CELLS, "、") if CELLS in line else line)
+        cells = (cell.strip(" |") for cell in line.split(CELLS))
+        plain = plain_line("、".join(filter(None, cells)) if CELLS in line else line)
         if not plain or _RULE.fullmatch(plain) or plain == plain_line(heading) or not _LETTER.search(plain):
             continue
         for sentence in sentences(plain):

@@ -47,8 +47,10 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     outline = SlideOutline()
     headings = [outline.path_of(slide) for slide in slides]
     has_text = any(slide.blocks or slide.is_title_kept for slide in slides)
+    used = {title for slide, heading in zip(slides, headings, strict=True) if slide.blocks for title in heading}
     for slide, heading in zip(slides, headings, strict=True):
-        if slide.blocks or slide.is_title_kept or not has_text:
+        is_lost = slide.has_title_in_box and not slide.has_pictures and used.isdisjoint(heading[-1:])
+        if slide.blocks or slide.is_title_kept or is_lost or not has_text:
             yield from _sections(slide, heading)
 
 

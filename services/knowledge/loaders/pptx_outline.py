@@ -8,6 +8,8 @@ from services.text.sentences import ENDS
 
 _COVER, _DIVIDER, _NUMBERED, _PLAIN = 1, 2, 3, 10
 _TITLE_CHARS, _TITLE_LINES = 40, 2
+# A longer text beside a picture may be a statement.
+_CAPTION_CHARS = 16
 # 第二篇, 第 7 讲, 第三部分.
 _CHAPTER = re.compile(rf"第\s*[{ARTICLE_SIGNS}\d]{{1,4}}\s*(?:[章节讲篇课回]|部分|单元)")
 _DECIMAL = re.compile(r"(\d{1,2}(?:\.\d{1,2}){1,3})(?![\d.%])\s*(?=\S)")
@@ -21,7 +23,8 @@ class SlideText:
     """What a slide says: its number, its title, and its texts and tables (rows of cells) in drawing order.
 
     `at_edge` maps the places of the blocks at the edge of the slide to what they have in common with those of other
-    slides. `is_title_kept` is set when the title says something though the slide has nothing else.
+    slides. `has_title_in_box` is set if the title is in an ordinary text box, and `is_title_kept` if it says something
+    though the slide has nothing else.
     """
 
     number: int
@@ -29,6 +32,7 @@ class SlideText:
     blocks: list[str | list[list[str]]] = field(default_factory=list[str | list[list[str]]])
     at_edge: dict[int, str] = field(default_factory=dict[int, str])
     has_pictures: bool = False
+    has_title_in_box: bool = False
     is_title_kept: bool = False
 
 
@@ -80,10 +84,11 @@ def _take_title(slide: SlideText) -> None:
     if len(places) != 1:
         return
     block = slide.blocks[places[0]]
-    if not isinstance(block, str) or len(block) > _TITLE_CHARS or block.count("\n") >= _TITLE_LINES:
+    most = _CAPTION_CHARS if slide.has_pictures else _TITLE_CHARS
+    if not isinstance(block, str) or len(block) > most or block.count("\n") >= _TITLE_LINES:
         return
     if not _says_something(block):
-        slide.title = block
+        slide.title, slide.has_title_in_box = block, True
         del slide.blocks[places[0]]
 
 

@@ -17,6 +17,7 @@ _SPARSE_SHARE = 0.1
 _SPARSE_WIDTH = 20
 _MOST_HEADER_ROWS = 4
 _MOST_SIDE_BY_SIDE = 4
+_LEAST_NAMED_ROWS = 2
 NAME_SEPARATOR = " / "
 _FIGURE_CHARS = 24
 _TITLE_CHARS = 80
@@ -108,7 +109,8 @@ def with_single_headers(grid: Grid, *, fills_columns: bool = True) -> list[list[
         is_header = is_header_due and (filled > 1 or (filled == 1 and _is_over_names(grid, place)))
         height = _header_height(grid, place) if is_header else 1
         if is_header:
-            names = _names(grid, place, height) if height > 1 else grid.rows[place]
+            is_named = height > 1 or (fills_columns and _names_several(grid, place))
+            names = _names(grid, place, height) if is_named else grid.rows[place]
         rows.append(names if is_header else _filled(grid.rows[place], wide.get(place, ()), names))
         place += height
         # Another header may stand under a title over the whole width.
@@ -126,14 +128,22 @@ def _wide_cells(grid: Grid) -> dict[int, list[tuple[int, int]]]:
     return wide
 
 
-def _filled(row: list[str], wide: Iterable[tuple[int, int]], names: Sequence[str]) -> list[str]:
-    """Return a row with each wide text in all the columns that it spans, if it is short and they have names."""
+def _filled(row: list[str], wide: Sequence[tuple[int, int]], names: Sequence[str]) -> list[str]:
+    """Return a row with each wide text in all the columns that it spans, if it is short and they have other names.
+
+    A row whose first cell is wide is a total or a title, and a header with figures is none.
+    """
+    if not wide or min(wide)[0] == 0 or any(map(is_figure, names)):
+        return row
     texts = [*row, *[""] * (len(names) - len(row))]
     for column, columns in wide:
         covered = range(column + 1, column + columns)
-        text = repeated(row[column]) if column < len(row) else ""
-        is_value = any(row[:column]) and column + columns <= len(names) and all(names[n] for n in (column, *covered))
-        if text and is_value and not any(texts[n] for n in covered):
+        text = repeated(texts[column]) if column + columns <= len(names) else ""
+        if (
+            text
+            and len({names[n] for n in (column, *covered)} - {""}) == columns
+            and not any(texts[n] for n in covered)
+        ):
             texts[column + 1 : column + columns] = [text] * len(covered)
     return texts
 
@@ -176,6 +186,20 @@ def _is_labelled(grid: Grid, row: int, wide: Mapping[int, int]) -> bool:
     )
 
 
+def _names_several(grid: Grid, row: int) -> bool:
+    """Return whether the wide cells of a row name columns that are filled below; in a form, other rows span others."""
+    spans = {column: size for (first, column), size in grid.spans.items() if first == row and size[0] > 1}
+    below = grid.rows[row + 1 :]
+    if len(below) < _LEAST_NAMED_ROWS or any(is_figure(grid.rows[row][column]) for column in spans):
+        return False
+    if any(columns > 1 and spans.get(column, (0, 0))[0] != columns for (_, column), (columns, _) in grid.spans.items()):
+        return False
+    return all(
+        all(below[0][covered : covered + 1] not in ([], [""]) for covered in range(column, column + columns))
+        for column, (columns, _) in spans.items()
+    )
+
+
 def _has_overflow(grid: Grid, row: int) -> bool:
     """Return whether the name over several columns is not merged with the empty cells beside it."""
     return any(not name and text for name, text in zip(grid.rows[row], grid.rows[row + 1], strict=False))
@@ -190,8 +214,12 @@ def _names(grid: Grid, row: int, height: int) -> list[str]:
         for column in range(width):
             columns, rows = grid.spans.get((number, column), (1, 1))
             # Without names of their own, the other columns below a cell are empty.
-            if number + rows < row + height and columns == 1 and texts[column]:
+            is_above_names = number + rows < row + height
+            if is_above_names and columns == 1 and texts[column]:
                 columns = next((n for n in range(column + 1, width) if texts[n]), width) - column
+            if not is_above_names and grid.spans.get((row + height, column), (1, 1))[0] >= columns:
+                # The cells below span the same columns, which are one.
+                continue
             for covered in range(column + 1, min(column + columns, width)):
                 texts[covered] = texts[column]
         for column, text in enumerate(texts):
@@ -263,7 +291,7 @@ def _without_captions(
     """Return the captions of a part and the rows below them; `whole_width` is the most cells in a row of the table."""
     start, label = 0, min((column for row in part for column in row), default=0)
     while start < len(part) and len(part[start]) == 1 < whole_width:
-        if whole_width == 2 and label not in part[start]:
+        if whole_width == 2 and label not in part[start] and all(map(repeated, part[start].values())):
             # The name of the second of two columns, beside the empty place above the label.
             break
         start += 1

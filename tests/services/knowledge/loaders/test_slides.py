@@ -100,7 +100,7 @@ def test_a_slide_with_only_a_title_is_the_heading_of_those_after_it(tmp_path: Pa
         slide("", "用完须归还。"),
         title("用电"),
         slide("", "插座不得串联。"),
-        title("谢谢大家"),
+        slide("谢谢大家"),
     )
     assert [(section.page, section.heading, section.text) for section in sections] == [
         (3, ("第3讲 实验室安全", "化学品", "领用"), "领用须登记。"),
@@ -133,6 +133,11 @@ def test_a_title_of_a_picture_is_neither_a_chunk_nor_a_heading_of_others(tmp_pat
 def test_a_title_that_says_something_stays(tmp_path: Path) -> None:
     sections = load(tmp_path / "a.pptx", slide("培训", "请签到。"), slide("补考：6月3日上午"))
     assert [section.text for section in sections] == ["请签到。", "补考：6月3日上午"]
+
+
+def test_a_text_box_of_its_own_is_not_lost(tmp_path: Path) -> None:
+    sections = load(tmp_path / "a.pptx", slide("培训", "请签到。"), slide("", "食堂在图书馆东侧"))
+    assert [section.text for section in sections] == ["请签到。", "食堂在图书馆东侧"]
 
 
 def test_titles_stay_if_no_slide_has_more(tmp_path: Path) -> None:

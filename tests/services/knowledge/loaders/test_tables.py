@@ -155,7 +155,45 @@ def test_a_first_row_of_values_is_no_second_header() -> None:
             [Cell("广场"), Cell("")],
         ]
     )
-    assert with_single_headers(rows) == [["路线", "经过", ""], ["5", "火车站", "中医院"], ["5", "广场", ""]]
+    assert with_single_headers(rows) == [["路线", "经过", "经过"], ["5", "火车站", "中医院"], ["5", "广场", ""]]
+
+
+def test_a_total_over_several_columns_is_there_once() -> None:
+    rows = laid_out(
+        [
+            [Cell("物品"), Cell("单价"), Cell("数量"), Cell("金额")],
+            [Cell("灯管"), Cell("12"), Cell("3"), Cell("36")],
+            [Cell("合计", columns=2), Cell("36元", columns=2)],
+        ]
+    )
+    assert with_single_headers(rows)[-1] == ["合计", "", "36元", ""]
+
+
+def test_cells_below_a_title_that_all_span_the_same_columns_are_one_column() -> None:
+    rows = laid_out(
+        [
+            [Cell("姓名"), Cell("一月"), Cell("二月"), Cell("备注")],
+            [Cell("王"), Cell("5"), Cell("6"), Cell("")],
+            [Cell("股东情况", columns=4)],
+            [Cell("名称", rows=2), Cell("持股", columns=2, rows=2), Cell("种类", rows=2)],
+            [],
+            [Cell("海鸿"), Cell("81", columns=2), Cell("普通")],
+        ]
+    )
+    assert with_single_headers(rows)[-2:] == [["名称", "持股", "", "种类"], ["海鸿", "81", "", "普通"]]
+
+
+def test_a_wide_value_of_a_form_names_no_columns() -> None:
+    form = laid_out(
+        [
+            [Cell("姓名"), Cell("张三", columns=3)],
+            [Cell("性别"), Cell("男"), Cell("电话"), Cell("6023")],
+            [Cell("住址", columns=2), Cell("三号楼", columns=2)],
+        ]
+    )
+    assert with_single_headers(form) == [
+        ["姓名", "张三", "", ""], ["性别", "男", "电话", "6023"], ["住址", "", "三号楼", ""]
+    ]  # fmt: skip
 
 
 def test_merged_cells_of_word_keep_their_columns(tmp_path: Path) -> None:
