@@ -37,9 +37,11 @@ def printed(path: Path, lines: Sequence[Sequence[str | float]]) -> Path:
                 across += run
     canvas.save()
     writer = PdfWriter(PdfReader(path))
+    contents = writer.pages[0].get_contents()
+    assert contents is not None
     stream = DecodedStreamObject()
     # The canvas puts every text object at the origin first, which pypdf takes for a new line.
-    stream.set_data(writer.pages[0]["/Contents"].get_object().get_data().replace(b"BT 1 0 0 1 0 0 Tm", b"BT"))
+    stream.set_data(contents.get_data().replace(b"BT 1 0 0 1 0 0 Tm", b"BT"))
     writer.pages[0][NameObject("/Contents")] = stream
     writer.write(path)
     return path
