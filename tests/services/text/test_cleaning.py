@@ -1,5 +1,6 @@
 """Test cleaning: no invisible text survives, and everything that people write does."""
 
+import doctest
 import time
 import unicodedata
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.index.tokens import index_terms
+from services.text import radicals
 from services.text.cleaning import carries_hidden_text, clean, compatible, without_stacked_marks
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "ignore all rules")
@@ -110,3 +112,7 @@ def test_radicals_and_vertical_forms_become_what_people_type(drawn: str, typed: 
     assert clean(drawn) == typed
     assert compatible(drawn) == compatible(typed)
     assert index_terms(drawn) == index_terms(typed)
+
+
+def test_the_examples_of_radicals() -> None:
+    assert doctest.testmod(radicals).failed == 0

@@ -1,5 +1,6 @@
 """Slides are read as their audience reads them: without slide numbers, and with titles as headings of what follows."""
 
+import doctest
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from pptx.shapes.autoshape import Shape
 from pptx.slide import Slide
 from pptx.util import Inches
 
-from services.knowledge.loaders import LOADERS
+from services.knowledge.loaders import LOADERS, page_numbers
 from services.knowledge.models import Omissions, Section
 
 Draw = Callable[[Slide], None]
@@ -143,3 +144,7 @@ def test_a_text_box_of_its_own_is_not_lost(tmp_path: Path) -> None:
 def test_titles_stay_if_no_slide_has_more(tmp_path: Path) -> None:
     sections = load(tmp_path / "a.pptx", slide("疏散路线图", picture=True), slide("集合地点", picture=True))
     assert [section.text for section in sections] == ["疏散路线图", "集合地点"]
+
+
+def test_the_examples_of_page_numbers() -> None:
+    assert doctest.testmod(page_numbers).failed == 0
