@@ -31,7 +31,7 @@ _LOCAL_BATCHES = Places(total=1, of_chat=1, large=1, large_of_chat=1, small=0)
 _SERVICE_BATCHES = Places(total=4, of_chat=3, large=3, large_of_chat=2, small=64)
 # Increase this when the loaders or the splitter produce different chunks for the same file. A build that an older
 # release left unfinished then starts again instead of being mixed with a newer one.
-_PARSER_REVISION = 5
+_PARSER_REVISION = 6
 
 
 class IndexBuilder:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from services.knowledge.loaders.line_headings import line_heading
 from services.knowledge.models import Chunk, Section
 from services.knowledge.sentences import Boundary, Piece, pieces_of
 from services.text.tables import NEXT_TABLE
@@ -132,15 +133,23 @@ def _merged(group: list[Section]) -> str:
             same += 1
         titles = unit.heading[max(shared, same) :]
         body = _whole(unit)
-        # The title may already be there: a heading without text becomes a section whose text is the title, and a line
-        # of text may begin with its heading.
-        if titles and body.startswith(titles[-1]):
+        if titles and _begins_with_title(body, titles[-1]):
             titles = titles[:-1]
         if unit.table and is_after_table and not titles:
             lines.append(NEXT_TABLE)
         lines += [*titles, body]
         previous, is_after_table = unit.heading, unit.table
     return "\n".join(lines)
+
+
+def _begins_with_title(body: str, title: str) -> bool:
+    """Return whether a text has its title: a heading without text is its own text, and a line may begin with its own.
+
+    A sentence that begins with the same word is no title.
+    """
+    line = body.split("\n", 1)[0].strip()
+    found = line_heading(line)
+    return line == title or (found is not None and found.title == title)
 
 
 def _whole(unit: Section) -> str:

@@ -4,6 +4,8 @@ import functools
 import re
 import unicodedata
 
+from services.text.radicals import with_ordinary_characters
+
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 # Control characters except tab and newline, interlinear annotation marks, lone surrogates and noncharacters.
@@ -45,15 +47,16 @@ _MOST_MARKS = 30
 def clean(text: str) -> str:
     """Return the text with Unix line ends, without control and invisible characters, in Unicode form NFC.
 
-    Emoji sequences and the joiners of Arabic, Indic and Mongolian scripts stay. NFKC is not used, because it would
-    change what the user reads (full-width digits, ① and ㎡). The time is linear in the length of the text.
+    Radicals and vertical forms become the characters that people type, which look the same. Emoji sequences and the
+    joiners of Arabic, Indic and Mongolian scripts stay. NFKC is not used, because it would change what the user reads
+    (full-width digits, ① and ㎡). The time is linear in the length of the text.
     """
     text = _UNWANTED.sub(lambda found: found["needed"] or "", _LINE_ENDS.sub("\n", text))
-    return unicodedata.normalize("NFC", without_stacked_marks(text))
+    return unicodedata.normalize("NFC", without_stacked_marks(with_ordinary_characters(text)))
 
 
 def compatible(text: str) -> str:
-    """Return the text in Unicode form NFKC, in which full-width letters are like others, and ㎡ is m2.
+    """Return the text in Unicode form NFKC, in which full-width letters are like others, and ㎡ is m2; fold radicals.
 
     It serves comparisons. A full-width comma becomes the comma of a number; `separated` prevents this. The time is
     linear in the length of the text.
@@ -61,7 +64,7 @@ def compatible(text: str) -> str:
     >>> compatible("ＭＰＳ①")
     'MPS1'
     """
-    return unicodedata.normalize("NFKC", without_stacked_marks(text))
+    return unicodedata.normalize("NFKC", without_stacked_marks(with_ordinary_characters(text)))
 
 
 def separated(text: str) -> str:

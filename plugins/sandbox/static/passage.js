@@ -7,8 +7,8 @@ const LEAST_ROWS = 2;
 const LONGEST_OVERLAP = 1000;
 const SHORTEST_OVERLAP = 6;
 
-/** The cells of a row, as the loaders join them. */
-const cells = (line) => line.split(/(?:^|\s)\|(?=\s|$)/u).map((cell) => cell.trim());
+/** The cells of a row, as the loaders join them; an empty cell at its edge is a bare bar. */
+const cells = (line) => line.split(" | ").map((cell) => cell.trim().replace(/^\|$/u, ""));
 
 /** @returns {({rows: string[][]} | {lines: string[]})[]} runs of table rows and of other lines, in order */
 export function blocks(text) {

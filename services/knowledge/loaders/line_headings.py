@@ -22,6 +22,10 @@ _MARKS = (
 )
 _ASKED = re.compile(r"(?:问题?\s*\d{0,3}|Q\s*\d{0,3})\s*[:：、.．]\s*(?P<question>\S.*)", re.IGNORECASE)
 _TITLE_CHARS, _LEAD_CHARS, _QUESTION_CHARS = 30, 20, 80
+# The colon of a time (9:00) ends no title.
+_TITLE_END = r"(?:(?<!\d)[：:]|[：:](?!\d))"
+_COLON = re.compile(_TITLE_END)
+_LEAD = re.compile(rf"(?P<title>(?:[^：:{WIDE_ENDS}，,]|(?<=\d)[：:](?=\d)){{1,{_LEAD_CHARS}}}?){_TITLE_END}")
 _SENTENCE = re.compile(rf"[{ENDS}，,…]")
 _LEADERS = re.compile(r"[.·…]{3,}\s*\d*$")
 
@@ -64,9 +68,9 @@ def line_heading(line: str) -> LineHeading | None:
 def _headed(level: int, text: str, end: int) -> LineHeading | None:
     rest = text[end:].strip()
     if rest and len(text) <= _TITLE_CHARS and not _SENTENCE.search(rest) and not _LEADERS.search(text):
-        title, colon, said = text.partition("：") if "：" in text else text.partition(":")
-        return LineHeading(level, title.strip(), is_text=bool(colon and said.strip()))
-    lead = re.match(rf"(?P<title>[^：:{WIDE_ENDS}，,]{{1,{_LEAD_CHARS}}})[：:]", rest)
+        title, *said = _COLON.split(text, maxsplit=1)
+        return LineHeading(level, title.strip(), is_text=bool(said and said[0].strip()))
+    lead = _LEAD.match(rest)
     if lead:
         return LineHeading(level, text[: text.index(lead["title"], end)] + lead["title"].strip(), is_text=True)
     # Every article (条) is a unit of its own; a line that is only numbered may be a list item.

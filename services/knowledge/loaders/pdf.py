@@ -13,29 +13,26 @@ from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
 from pypdf.generic import Destination
 
 from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.page_numbers import page_number
 from services.knowledge.loaders.pdf_glyphs import GlyphFont
 from services.knowledge.loaders.pdf_layout import page_layout
 from services.knowledge.loaders.pdf_lines import full_width, glue, joined
+from services.knowledge.loaders.pdf_spaces import without_unseen_spaces
 from services.knowledge.loaders.pdf_tables import PageTable, page_lines
 from services.knowledge.loaders.pdf_visibility import PageInk, hidden_layers
 from services.knowledge.models import Omissions, Section
 from services.knowledge.rejections import Rejection, rejected
+from services.text.radicals import with_ordinary_characters
 from services.text.sentences import CLOSING_QUOTES, WIDE_ENDS
 
 _LOG = logging.getLogger(__name__)
 
-# Fonts often map glyphs to Kangxi radicals (⼈ U+2F08) and ligatures, and no search would find such words.
-_LOOKALIKES = {
-    code: normalize("NFKC", chr(code)) for block in ((0x2F00, 0x2FD6), (0xFB00, 0xFB07)) for code in range(*block)
-}
+_LIGATURES = {code: normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 _SPACED_HANZI = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 _HANZI_PAIR = re.compile(r"(?<=[\u4e00-\u9fff])(?=[\u4e00-\u9fff])")
 _EDGE_LINES = 2
 _RECURRING_SHARE = 0.4  # odd and even pages have different heads, so each head may be on less than half of the pages
 _RECURRING_PAGES = 3
-_PAGE_NUMBER = re.compile(
-    r"[-—–·\s]*(?:第|Page)?\s*(\d{1,5})\s*页?\s*(?:(?:[/共,，]|of)+\s*(?:共|第)?\s*\d{1,5}\s*页?)?[-—–·\s]*"
-)
 _FIRST_SENTENCE = re.compile(rf"[^{WIDE_ENDS}]{{0,300}}?[{WIDE_ENDS}][{CLOSING_QUOTES}]*")
 _MAX_BOOKMARKS = 5000
 
@@ -138,7 +135,9 @@ def _laid_out(ink: PageInk, unseen: frozenset[int], text: str) -> list[_Line]:
     """Return the lines and tables of a page whose visible text is `text`, without tables if glyphs were not placed."""
     lines: list[_Line] = []
     if not ink.has_unplaced_text:
-        layout = page_layout((glyph for glyph in ink.glyphs if glyph.string not in unseen), ink.rules)
+        glyphs = [glyph for glyph in ink.glyphs if glyph.string not in unseen]
+        text = without_unseen_spaces(text, glyphs)
+        layout = page_layout(glyphs, ink.rules)
         lines = list(page_lines(layout))
         # Reading the glyphs twice must give the same text, or else some of it is in the wrong place or missing.
         if not any(isinstance(line, PageTable) for line in lines) or Counter(
@@ -152,9 +151,14 @@ def _laid_out(ink: PageInk, unseen: frozenset[int], text: str) -> list[_Line]:
 
 def _cleaned(line: _Line) -> _Line:
     if isinstance(line, str):
-        return _respaced(line.translate(_LOOKALIKES).strip())
-    rows = line.rows and [[_respaced(cell.translate(_LOOKALIKES).strip()) for cell in row] for row in line.rows]
-    return replace(line, rows=rows, text=line.text.translate(_LOOKALIKES))
+        return _respaced(_folded(line).strip())
+    rows = line.rows and [[_respaced(_folded(cell).strip()) for cell in row] for row in line.rows]
+    return replace(line, rows=rows, text=_folded(line.text))
+
+
+def _folded(text: str) -> str:
+    """Return a text with ordinary characters, because fonts often map glyphs to radicals and ligatures."""
+    return with_ordinary_characters(text.translate(_LIGATURES))
 
 
 def _extracted(page: PageObject, ink: PageInk) -> str:
@@ -189,9 +193,8 @@ def _edge_places(lines: Sequence[_Line]) -> set[int]:
 def _key(line: _Line, index: int) -> str:
     if isinstance(line, PageTable):
         return f"table {id(line)}"
-    number = _PAGE_NUMBER.fullmatch(line)
-    if number:
-        return f"page number {int(number[1]) - index}"
+    if (number := page_number(line)) is not None:
+        return f"page number {number - index}"
     return re.sub(r"\d+", "#", "".join(line.split()))
 
 
@@ -250,7 +253,7 @@ def _carry_sentence(before: list[_Block], after: list[_Block], between: str | No
 
 
 def _compact(text: str) -> str:
-    return "".join(text.translate(_LOOKALIKES).split())
+    return "".join(_folded(text).split())
 
 
 def _bookmarks(reader: PdfReader) -> dict[int, list[tuple[int, str]]]:

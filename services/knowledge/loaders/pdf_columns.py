@@ -1,6 +1,6 @@
 """Rebuild tables without lines between their columns from the gaps that run through their rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -14,6 +14,8 @@ _LEAST_COLUMNS, _LEAST_ROWS = 3, 3
 _GUTTER_EM = 0.4
 # Longer cells are columns of prose.
 _MOST_MEDIAN_CHARS, _PROSE_CHARS, _MOST_PROSE_SHARE = 14, 30, 0.2
+_LEAST_PROSE_LINES = 6
+_LEAST_PROSE_WIDTH, _LEAST_PROSE_SHARE = 0.6, 0.6
 _MOST_FIGURE_CHARS = 24
 _FIGURE_SHARE = 0.6
 
@@ -45,16 +47,61 @@ def aligned_tables(marks: Sequence[Mark]) -> list[AlignedTable]:
     """Return the tables with at least three aligned columns, one of them figures, and two rows under a header.
 
     A table is certain if each of its columns has one part of the header, every row has at most one part in each column,
-    and every row begins in the first column.
+    and every row begins in the first column. On a page of two columns of prose, a table in one of them is read without
+    the lines of the other.
     """
     tables: list[AlignedTable] = []
-    for block in _blocks([_parts(line) for line in text_lines(marks)]):
+    lines = [_parts(line) for line in text_lines(marks)]
+    gutter = _gutter(lines)
+    if gutter is not None:
+        halves = [mark for mark in marks if mark.right <= gutter], [mark for mark in marks if mark.left >= gutter]
+        for half, other in (halves, halves[::-1]):
+            beside = [_parts(line) for line in text_lines(other)]
+            found = _tables([_parts(line) for line in text_lines(half)])
+            tables += [
+                table for table in found if not _is_crossed(table, lines, gutter) and _is_beside_prose(table, beside)
+            ]
+        taken = {id(mark) for table in tables for mark in table.marks}
+        lines = [_parts(line) for line in text_lines(mark for mark in marks if id(mark) not in taken)]
+    return [*tables, *_tables(lines)]
+
+
+def _tables(lines: list[list[_Part]]) -> Iterator[AlignedTable]:
+    for block in _blocks(lines):
         columns = _columns(block)
-        if len(block) < _LEAST_ROWS or max(map(len, block)) < _LEAST_COLUMNS or not _is_tabular(block, columns):
-            continue
-        rows = _rows(block, columns)
-        tables.append(AlignedTable(rows, [mark for row in block for part in row for mark in part.marks]))
-    return tables
+        if len(block) >= _LEAST_ROWS and max(map(len, block)) >= _LEAST_COLUMNS and _is_tabular(block, columns):
+            yield AlignedTable(_rows(block, columns), [mark for row in block for part in row for mark in part.marks])
+
+
+def _gutter(lines: list[list[_Part]]) -> float | None:
+    """Return the middle of the gap between two columns of prose, None on a page that has not two."""
+    prose = [part for line in lines for part in line if len(part.marks) > _PROSE_CHARS]
+    if len(prose) < 2 * _LEAST_PROSE_LINES:
+        return None
+    middle = (min(part.left for part in prose) + max(part.right for part in prose)) / 2
+    left = sorted(part.right for part in prose if part.right <= middle + _CELL_GAP_EM * part.marks[0].size)
+    right = sorted(part.left for part in prose if part.left >= middle - _CELL_GAP_EM * part.marks[0].size)
+    if min(len(left), len(right)) < _LEAST_PROSE_LINES or left[-1] >= right[0]:
+        return None
+    return (left[-1] + right[0]) / 2
+
+
+def _is_crossed(table: AlignedTable, lines: list[list[_Part]], gutter: float) -> bool:
+    """Return whether anything at the height of a table stands in both columns of the page."""
+    return any(part.left < gutter < part.right for line in _at_height(table, lines) for part in line)
+
+
+def _is_beside_prose(table: AlignedTable, lines: list[list[_Part]]) -> bool:
+    """Return whether the lines of the other column at the height of a table are prose, not more of the table."""
+    beside = _at_height(table, lines)
+    width = max((line[-1].right for line in lines), default=0.0) - min((line[0].left for line in lines), default=0.0)
+    prose = sum(len(line) == 1 and line[0].right - line[0].left >= _LEAST_PROSE_WIDTH * width for line in beside)
+    return prose >= _LEAST_PROSE_SHARE * len(beside)
+
+
+def _at_height(table: AlignedTable, lines: list[list[_Part]]) -> list[list[_Part]]:
+    top, bottom = min(mark.base for mark in table.marks), max(mark.base for mark in table.marks)
+    return [line for line in lines if top <= line[0].marks[0].base <= bottom]
 
 
 def _parts(line: Sequence[Mark]) -> list[_Part]:

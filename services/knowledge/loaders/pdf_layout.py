@@ -1,5 +1,6 @@
 """Lay out the glyphs and lines of a PDF page in reading direction, and join glyphs to lines of text."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from services.knowledge.loaders.pdf_glyphs import Glyph, Rule
 from services.knowledge.loaders.pdf_grid import Line
 
 _FIRST_WIDE = "\u2e80"
+_SPREAD = re.compile(r"(?:[\u2e80-\uffef]|\d+)(?: (?:[\u2e80-\uffef]|\d+))+")
 _SAME_LINE_EM = 0.5
 _WORD_GAP_EM = 0.2
 _MIDDLE_EM = 0.33
@@ -120,8 +122,10 @@ def is_gap(mark: Mark, following: Mark) -> bool:
 def cell_text(marks: Iterable[Mark]) -> str:
     """Return the text of a cell, whose lines are broken at its width."""
     text = ""
-    for line in text_lines(marks):
-        following = line_text(line)
+    lines = [line_text(line) for line in text_lines(marks)]
+    for line in lines:
+        # In a narrow cell, the characters of a line are spread over its width.
+        following = "".join(line.split()) if len(lines) > 1 and _SPREAD.fullmatch(line) else line
         is_joined = not text or text[-1] >= _FIRST_WIDE or following[0] >= _FIRST_WIDE
         text += following if is_joined else f" {following}"
     return text

@@ -78,6 +78,11 @@ class SlideView:
         box = self._boxes.get(shape.shape_id)
         return box is None or box.meets(self._page)
 
+    def is_at_edge(self, shape: BaseShape) -> bool:
+        """Return whether a shape lies within the upper or the lower eighth of the slide."""
+        box, edge = self._boxes.get(shape.shape_id), self._page.bottom / 8
+        return box is not None and (box.bottom <= edge or box.top >= self._page.bottom - edge)
+
     def text_of(self, shape: Shape) -> str:
         """Return the text of a shape, one line per paragraph."""
         return self._seen(shape.text_frame, self._background(shape))

@@ -1,7 +1,8 @@
 """Lay out tables of any format on a grid, so that every value stays in its column, and turn them into sections."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from services.knowledge.models import Section
@@ -16,6 +17,7 @@ _SPARSE_SHARE = 0.1
 _SPARSE_WIDTH = 20
 _MOST_HEADER_ROWS = 4
 _MOST_SIDE_BY_SIDE = 4
+_LEAST_NAMED_ROWS = 2
 NAME_SEPARATOR = " / "
 _FIGURE_CHARS = 24
 _TITLE_CHARS = 80
@@ -87,27 +89,63 @@ def laid_out(rows: Iterable[Iterable[Cell]]) -> Grid:
     return grid
 
 
-def with_single_headers(grid: Grid) -> list[list[str]]:
+def with_single_headers(grid: Grid, *, fills_columns: bool = True) -> list[list[str]]:
     """Return the rows of a table in which a header of several rows is one row, with one name for each column.
 
     A header has several rows if one of its cells spans columns: as many as its other cells span, or two if the row
-    below names each of the spanned columns.
+    below names each of the spanned columns. With `fills_columns`, a short text that spans columns with names of their
+    own stands in each of them; a label of the row, such as 合计, does not.
 
     >>> head = [Cell("地区", rows=2), Cell("住宿", columns=2)], [Cell("旺季"), Cell("淡季")]
     >>> with_single_headers(laid_out([*head, [Cell("省会"), Cell("450"), Cell("400")]]))
     [['地区', '住宿 / 旺季', '住宿 / 淡季'], ['省会', '450', '400']]
     """
     rows: list[list[str]] = []
+    names: list[str] = []
+    wide = _wide_cells(grid) if fills_columns else {}
     place, is_header_due = 0, True
     while place < len(grid.rows):
         filled = sum(1 for text in grid.rows[place] if text.strip())
         is_header = is_header_due and (filled > 1 or (filled == 1 and _is_over_names(grid, place)))
         height = _header_height(grid, place) if is_header else 1
-        rows.append(_names(grid, place, height) if height > 1 else grid.rows[place])
+        if is_header:
+            is_named = height > 1 or (fills_columns and _names_several(grid, place))
+            names = _names(grid, place, height) if is_named else grid.rows[place]
+        rows.append(names if is_header else _filled(grid.rows[place], wide.get(place, ()), names))
         place += height
         # Another header may stand under a title over the whole width.
         is_header_due = filled == 0 or (filled == 1 and (is_header_due or _is_whole_row(grid, place - 1)))
     return rows
+
+
+def _wide_cells(grid: Grid) -> dict[int, list[tuple[int, int]]]:
+    """Return for each row the first column and the number of columns of its cells that span several."""
+    wide: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for (first, column), (columns, rows) in grid.spans.items():
+        if columns > 1:
+            for row in range(first, min(first + rows, len(grid.rows))):
+                wide[row].append((column, columns))
+    return wide
+
+
+def _filled(row: list[str], wide: Sequence[tuple[int, int]], names: Sequence[str]) -> list[str]:
+    """Return a row with each wide text in all the columns that it spans, if it is short and they have other names.
+
+    A row whose first cell is wide is a total or a title, and a header with figures is none.
+    """
+    if not wide or min(wide)[0] == 0 or any(map(is_figure, names)):
+        return row
+    texts = [*row, *[""] * (len(names) - len(row))]
+    for column, columns in wide:
+        covered = range(column + 1, column + columns)
+        text = repeated(texts[column]) if column + columns <= len(names) else ""
+        if (
+            text
+            and len({names[n] for n in (column, *covered)} - {""}) == columns
+            and not any(texts[n] for n in covered)
+        ):
+            texts[column + 1 : column + columns] = [text] * len(covered)
+    return texts
 
 
 def _is_over_names(grid: Grid, row: int) -> bool:
@@ -135,7 +173,31 @@ def _header_height(grid: Grid, row: int) -> int:
         names = [text for text in below[column : column + columns] if text.strip()]
         if len(names) < 2 or any(map(is_figure, names)):
             return 1
-    return 2 if wide else 1
+    return 2 if wide and not _is_labelled(grid, row + 1, wide) else 1
+
+
+def _is_labelled(grid: Grid, row: int, wide: Mapping[int, int]) -> bool:
+    """Return whether a row has a figure, or a cell that spans rows, outside the columns under wide names."""
+    under = {covered for column, columns in wide.items() for covered in range(column, column + columns)}
+    return any(
+        is_figure(text) or grid.spans.get((row, column), (1, 1))[1] > 1
+        for column, text in enumerate(grid.rows[row])
+        if column not in under
+    )
+
+
+def _names_several(grid: Grid, row: int) -> bool:
+    """Return whether the wide cells of a row name columns that are filled below; in a form, other rows span others."""
+    spans = {column: size for (first, column), size in grid.spans.items() if first == row and size[0] > 1}
+    below = grid.rows[row + 1 :]
+    if len(below) < _LEAST_NAMED_ROWS or any(is_figure(grid.rows[row][column]) for column in spans):
+        return False
+    if any(columns > 1 and spans.get(column, (0, 0))[0] != columns for (_, column), (columns, _) in grid.spans.items()):
+        return False
+    return all(
+        all(below[0][covered : covered + 1] not in ([], [""]) for covered in range(column, column + columns))
+        for column, (columns, _) in spans.items()
+    )
 
 
 def _has_overflow(grid: Grid, row: int) -> bool:
@@ -155,7 +217,10 @@ def _names(grid: Grid, row: int, height: int) -> list[str]:
             is_above_names = number + rows < row + height
             if is_above_names and columns == 1 and texts[column]:
                 columns = next((n for n in range(column + 1, width) if texts[n]), width) - column
-            for covered in range(column + 1, min(column + columns, width) if is_above_names else 0):
+            if not is_above_names and grid.spans.get((row + height, column), (1, 1))[0] >= columns:
+                # The cells below span the same columns, which are one.
+                continue
+            for covered in range(column + 1, min(column + columns, width)):
                 texts[covered] = texts[column]
         for column, text in enumerate(texts):
             name = " ".join(text.split())
@@ -193,7 +258,7 @@ def sparse_table_sections(
     A row maps columns, counted from 0, to texts. Rows with a single cell above a wider header are captions (a merged
     title row); they stand above the header like `title`. Empty rows and columns are dropped; line breaks inside a cell
     become spaces. A row is written as `数学 | 语文 |  | 体育`, with a bar before an empty first cell and without the
-    empty cells at its end.
+    empty cells at its end; a row that has only its first cell is `数学 | |`, because without a bar it would be prose.
     """
     filled = [cells for row in rows if (cells := _on_one_line(row))]
     width = max(map(len, filled), default=0)
@@ -224,8 +289,11 @@ def _without_captions(
     part: list[dict[int, str]], whole_width: int
 ) -> tuple[list[dict[int, str]], list[dict[int, str]]]:
     """Return the captions of a part and the rows below them; `whole_width` is the most cells in a row of the table."""
-    start = 0
+    start, label = 0, min((column for row in part for column in row), default=0)
     while start < len(part) and len(part[start]) == 1 < whole_width:
+        if whole_width == 2 and label not in part[start] and all(map(repeated, part[start].values())):
+            # The name of the second of two columns, beside the empty place above the label.
+            break
         start += 1
     return (part[:start], part[start:]) if len(part) - start > 1 else (part, [])
 
@@ -256,7 +324,14 @@ def is_header(row: dict[int, str], below: list[dict[int, str]]) -> bool:
         return False
     if len(set(row.values())) < len(row):
         return False
-    figures = {column for values in below for column, text in values.items() if is_figure(text)}
+    label = min((column for values in (row, *below) for column in values), default=0)
+    figures = {
+        column
+        for values in below
+        for column, text in values.items()
+        # The labels of rows may have digits in them: MP4, A座.
+        if is_figure(text) and (column != label or text[0].isdigit())
+    }
     others = {column for values in below for column in values}
     return bool(figures & row.keys()) and len(row.keys() & others) * 3 >= 2 * len(others)
 
@@ -286,10 +361,12 @@ def _written(rows: list[dict[int, str]]) -> list[str]:
     cells = sum(map(len, rows))
     if len(places) > _SPARSE_WIDTH and cells < _SPARSE_SHARE * len(places) * len(rows):
         return [_named(row, rows[0]) for row in rows]
-    return [_barred({places[column]: text for column, text in row.items()}) for row in rows]
+    return [_barred({places[column]: text for column, text in row.items()}, len(places)) for row in rows]
 
 
-def _barred(row: dict[int, str]) -> str:
+def _barred(row: dict[int, str], width: int) -> str:
+    if row.keys() == {0} and width > 1:
+        return f"{row[0]} | |"
     # Without the bar in front, a row with an empty first cell would read like a row of Markdown that begins with a bar.
     return ("" if 0 in row else "| ") + " | ".join(row.get(place, "") for place in range(max(row) + 1))
 

@@ -80,7 +80,7 @@ def _with_single_header(rows: Iterator[tuple[int, dict[int, str]]], layout: Shee
             height = sum(merge.first_row <= number <= merge.last_row for number in places)
             place = columns.index(merge.first_column)
             grid.spans[places[merge.first_row], place] = covered, height
-    for row in with_single_headers(grid):
+    for row in with_single_headers(grid, fills_columns=False):
         yield {column: text for column, text in zip(columns, row, strict=False) if text}
     yield from (row for _, row in rows)
 

@@ -61,8 +61,10 @@ def test_without_headings_parts_are_pages_or_pieces() -> None:
 
 
 def test_a_table_tells_its_columns_and_a_long_text_is_cut() -> None:
-    table, long = outline_of(_chunks(("班费", 1, "项目 | 金额\n校服 | 260"), ("其他", 2, "很长" * 200))).parts
-    assert table.text == "项目、金额；校服、260"
+    table, long = outline_of(
+        _chunks(("班费", 1, "项目 | 金额\n校服 | 260\n|  | 30\n其他 | |"), ("其他", 2, "很长" * 200))
+    ).parts
+    assert table.text == "项目、金额；校服、260；30；其他"
     assert len(long.text) == 160
     assert long.text.endswith("…")
 

@@ -197,6 +197,16 @@ def test_fragments_of_one_chapter_and_page_merge_with_their_titles() -> None:
     ]
 
 
+def test_a_title_stays_when_its_text_begins_with_the_same_word() -> None:
+    sections = [
+        Section("请假须提前一天。", None, ("手册", "请假")),
+        Section("报销须附发票。", None, ("手册", "报销")),
+        Section("第三条 离职须交还门禁卡。", None, ("手册", "第三条")),
+    ]
+    (chunk,) = split(sections, 500, 50)
+    assert chunk.text == "请假\n请假须提前一天。\n报销\n报销须附发票。\n第三条 离职须交还门禁卡。"
+
+
 def test_sections_under_headings_of_their_own_stay_apart() -> None:
     text = "这一节有两行多的内容，足够单独成为一块，所以不和别的小节合在一起，出处也就写得准。"
     sections = [Section(text, None, ("手册", "开放时间")), Section(text, None, ("手册", "借书"))]

@@ -109,6 +109,51 @@ def test_aligned_columns_that_cannot_be_told_are_uncertain(tmp_path: Path) -> No
     assert [(chunk.uncertain_table, chunk.page) for chunk in split(sections, 400, 0)] == [(True, 1)]
 
 
+_PROSE = "water samples were taken every week at all places"
+
+
+def _two_columns(canvas: Canvas, left: range, right: range) -> None:
+    """Draw lines of prose in two columns of a page, at heights that differ between the columns."""
+    for number in left:
+        canvas.drawString(40, 740 - 16 * number, _PROSE)
+    for number in right:
+        canvas.drawString(320, 736 - 16 * number, _PROSE)
+
+
+def test_a_table_in_one_of_two_columns_of_prose_is_read_without_the_other(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        _two_columns(canvas, range(14), range(6, 14))
+        for number, row in enumerate((HEAD, *ROWS)):
+            texts(canvas, row, (320.0, 390.0, 440.0, 490.0), 736 - 16 * number)
+
+    sections = load(tmp_path / "a.pdf", draw)
+    assert tables(sections) == [(" | ".join(HEAD), _WRITTEN)]
+    assert sum(section.text.count(_PROSE) for section in sections) == 22
+    assert not any(section.uncertain_table for section in sections)
+
+
+def test_a_table_that_reaches_into_the_other_column_of_prose_is_not_read_by_rows(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        _two_columns(canvas, range(6, 14), range(14))
+        for number, row in enumerate((HEAD, *ROWS, ("北渠", "12.0", "4.0", "合格但是须在下周复查"))):
+            texts(canvas, row, (40.0, 110.0, 160.0, 205.0), 740 - 16 * number)
+
+    sections = load(tmp_path / "a.pdf", draw)
+    assert tables(sections) == []
+    assert "合格但是须在下周复查" in sections[0].text
+
+
+@pytest.mark.parametrize("crosses", [False, True])
+def test_a_table_over_two_columns_of_prose_is_not_cut(tmp_path: Path, *, crosses: bool) -> None:
+    def draw(canvas: Canvas) -> None:
+        _two_columns(canvas, range(6, 14), range(6, 14))
+        for number, (name, *values) in enumerate((HEAD, *ROWS)):
+            canvas.drawString(200 if crosses else 40, 740 - 16 * number, name)
+            texts(canvas, tuple(values), (285.0 if crosses else 320.0, 400.0, 450.0), 740 - 16 * number)
+
+    assert tables(load(tmp_path / "a.pdf", draw)) == [(" | ".join(HEAD), _WRITTEN)]
+
+
 def test_text_over_a_line_makes_a_ruled_table_uncertain(tmp_path: Path) -> None:
     def draw(canvas: Canvas) -> None:
         ruled()(canvas)
@@ -156,6 +201,20 @@ def test_wrapped_text_of_a_cell_stays_in_its_row(tmp_path: Path) -> None:
 
     ((_, text),) = tables(load(tmp_path / "a.pdf", draw))
     assert text == "东湖口闸前十米 | 12.5 | 3.1 | 合格\n西溪桥 | 13.0 | 8.4 | 超标"
+
+
+def test_characters_spread_over_a_narrow_cell_are_words(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        lines_of_grid(canvas, _COLUMNS, 700, 3)
+        texts(canvas, HEAD, _COLUMNS, 684)
+        texts(canvas, ("", *ROWS[0][1:]), _COLUMNS, 700 - _ROW - 16)
+        for number, (one, other) in enumerate((("东", "湖"), ("口", "12"))):
+            texts(canvas, (one,), _COLUMNS, 700 - _ROW - 10 - 11 * number)
+            canvas.drawString(_COLUMNS[0] + 20, 700 - _ROW - 10 - 11 * number, other)
+        texts(canvas, ("张 三", *ROWS[1][1:]), _COLUMNS, 700 - 2 * _ROW - 16)
+
+    ((_, text),) = tables(load(tmp_path / "a.pdf", draw))
+    assert text == "东湖口12 | 12.5 | 3.1 | 合格\n张 三 | 13.0 | 8.4 | 超标"
 
 
 def test_rows_without_lines_between_them_are_told_by_their_figures(tmp_path: Path) -> None:

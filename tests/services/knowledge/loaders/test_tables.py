@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 from pptx.util import Inches
 
+from services.grounding.quotation import shown_row
 from services.grounding.sentence_model import table_heads
 from services.knowledge.loaders import LOADERS
 from services.knowledge.loaders.markdown import _cells  # pyright: ignore[reportPrivateUsage]
@@ -118,6 +119,81 @@ def test_rows_that_a_cell_of_a_page_spans_keep_their_columns(tmp_path: Path) -> 
     assert lesson(text, "第二节", "周一") == "体育"
     assert lesson(text, "第二节", "周二") == "语文"
     assert lesson(text, "午休", "周二") == "社团"
+
+
+def test_a_value_over_several_columns_stands_in_each_of_them(tmp_path: Path) -> None:
+    table = (
+        "<table><tr><td rowspan=2>场馆<td colspan=3>夏季<td>冬季<tr><td>工作日<td>周五<td>周末<td>备注"
+        "<tr><td rowspan=2>泳池<td>18:00<td rowspan=2 colspan=2>08:00<td>略<tr><td>19:00<td>停水"
+        "<tr><td colspan=4>合计两处<td>略</table>"
+    )
+    (tmp_path / "a.html").write_text(f"<meta charset=utf-8>{table}", encoding="utf-8")
+    (tmp_path / "a.md").write_text(table, encoding="utf-8")
+    for name in ("a.html", "a.md"):
+        assert chunks(tmp_path / name) == [
+            "场馆 | 夏季 / 工作日 | 夏季 / 周五 | 夏季 / 周末 | 冬季 / 备注\n泳池 | 18:00 | 08:00 | 08:00 | 略\n"
+            "泳池 | 19:00 | 08:00 | 08:00 | 停水\n合计两处 |  |  |  | 略"
+        ]
+
+
+def test_a_name_over_columns_in_the_last_row_of_a_header_is_the_name_of_each() -> None:
+    rows = laid_out(
+        [
+            [Cell("时段", rows=2), Cell("甲班", columns=3)],
+            [Cell("上午", columns=2), Cell("下午")],
+            [Cell("人数"), Cell("20"), Cell("21"), Cell("19")],
+        ]
+    )
+    assert with_single_headers(rows)[0] == ["时段", "甲班 / 上午", "甲班 / 上午", "甲班 / 下午"]
+
+
+def test_a_first_row_of_values_is_no_second_header() -> None:
+    rows = laid_out(
+        [
+            [Cell("路线"), Cell("经过", columns=2)],
+            [Cell("5", rows=2), Cell("火车站"), Cell("中医院")],
+            [Cell("广场"), Cell("")],
+        ]
+    )
+    assert with_single_headers(rows) == [["路线", "经过", "经过"], ["5", "火车站", "中医院"], ["5", "广场", ""]]
+
+
+def test_a_total_over_several_columns_is_there_once() -> None:
+    rows = laid_out(
+        [
+            [Cell("物品"), Cell("单价"), Cell("数量"), Cell("金额")],
+            [Cell("灯管"), Cell("12"), Cell("3"), Cell("36")],
+            [Cell("合计", columns=2), Cell("36元", columns=2)],
+        ]
+    )
+    assert with_single_headers(rows)[-1] == ["合计", "", "36元", ""]
+
+
+def test_cells_below_a_title_that_all_span_the_same_columns_are_one_column() -> None:
+    rows = laid_out(
+        [
+            [Cell("姓名"), Cell("一月"), Cell("二月"), Cell("备注")],
+            [Cell("王"), Cell("5"), Cell("6"), Cell("")],
+            [Cell("股东情况", columns=4)],
+            [Cell("名称", rows=2), Cell("持股", columns=2, rows=2), Cell("种类", rows=2)],
+            [],
+            [Cell("海鸿"), Cell("81", columns=2), Cell("普通")],
+        ]
+    )
+    assert with_single_headers(rows)[-2:] == [["名称", "持股", "", "种类"], ["海鸿", "81", "", "普通"]]
+
+
+def test_a_wide_value_of_a_form_names_no_columns() -> None:
+    form = laid_out(
+        [
+            [Cell("姓名"), Cell("张三", columns=3)],
+            [Cell("性别"), Cell("男"), Cell("电话"), Cell("6023")],
+            [Cell("住址", columns=2), Cell("三号楼", columns=2)],
+        ]
+    )
+    assert with_single_headers(form) == [
+        ["姓名", "张三", "", ""], ["性别", "男", "电话", "6023"], ["住址", "", "三号楼", ""]
+    ]  # fmt: skip
 
 
 def test_merged_cells_of_word_keep_their_columns(tmp_path: Path) -> None:
@@ -289,6 +365,32 @@ def test_second_header_in_a_table_begins_another_one() -> None:
         ("|  | 期末 | 期初", "资产 | 90 | 80"),
         ("前两名股东\n姓名 | 股数 | 比例", "王 | 5 | 50%\n李 | 4 | 40%"),
     ]
+
+
+def test_labels_with_digits_begin_no_other_table() -> None:
+    rows = [["格式", "说明"], ["PDF"], ["CSV"], ["网页", "只读正文"], ["MP3、M4A", "录音"], ["MP4", "录像"]]
+    (table,) = table_sections(rows)
+    assert (table.header, table.text) == (
+        "格式 | 说明",
+        "PDF | |\nCSV | |\n网页 | 只读正文\nMP3、M4A | 录音\nMP4 | 录像",
+    )
+
+
+def test_a_row_with_only_its_label_is_a_row_under_the_header() -> None:
+    rows = [["项目", "金额"], ["差旅"], *([f"第{number}次出差", str(100 + number)] for number in range(8))]
+    texts = [chunk.text for chunk in split(table_sections(rows), 60, 0)]
+    assert len(texts) > 1
+    for text in texts:
+        passage = text.splitlines(keepends=True)
+        assert table_heads(passage) == [0] * len(passage)
+        assert passage[0] == "项目 | 金额\n"
+    assert shown_row("项目 | 金额", "差旅 | |") == "项目：差旅"
+
+
+def test_two_columns_whose_first_has_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",单价\n铅笔,2\n橡皮,3\n", encoding="utf-8")
+    assert chunks(path) == ["|  | 单价\n铅笔 | 2\n橡皮 | 3"]
 
 
 def test_second_table_in_a_chunk_is_no_row_of_the_first() -> None:
