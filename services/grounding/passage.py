@@ -9,7 +9,7 @@ from itertools import pairwise
 from services.knowledge.loaders.line_headings import line_heading
 from services.retrieval.identifiers import identifiers
 from services.text.sentences import ENDS, rough_sentences
-from services.text.tables import CELLS, NEXT_TABLE
+from services.text.tables import CELLS
 
 _CODE = re.compile(r"(?:^|(?<=\n))(```|~~~).*?(?:\n\1[^\n]*(?:\n|$)|$)", re.DOTALL)
 _MARKDOWN_HEADING = re.compile(r"#{1,6}\s")
@@ -19,14 +19,6 @@ _ANNOUNCES = re.compile(r"(?:[：:？?]|(?:如下|以下|下列|下表|下面|�
 _ITEM = re.compile(
     r"\s*(?:[-*·•●▪◦+]\s|[（(]?\d{1,2}[)）.、．]\s?\D|[①-⑳]|[（(]?[一二三四五六七八九十]{1,3}[)）、.．]|[a-zA-Z][)）.]\s)"
 )
-
-# Rows of a table whose only filled cell is the first.
-_MOST_BARE, _BARE_CHARS = 12, 60
-_SENTENCE = re.compile(r"[。！？!?；;]|(?<!^)\n\n")
-_CAPTION = re.compile(
-    r"^(?:表|图|table|figure|fig\.|#|[（(]?[一二三四五六七八九十\d]+[)）、.．])|[：:]$|\n", re.IGNORECASE
-)
-_FIGURE = re.compile(r"[-+−]?[\d,.]*\d%?(?:\s?[A-Za-z元万]{0,3})?")
 
 
 class Role(StrEnum):
@@ -129,44 +121,9 @@ def table_heads(passage: Sequence[str]) -> list[int | None]:
     heads: list[int | None] = []
     for place, is_row in enumerate(rows):
         before = heads[-1] if heads else None
-        if is_row:
-            after = _next_row(passage, rows, place)
-            begins = before is None and after is not None
-            heads.append(place if begins else before)
-        else:
-            heads.append(before if before is not None and _continues(passage, rows, before, place) else None)
+        begins = is_row and before is None and place + 1 < len(rows) and rows[place + 1]
+        heads.append(place if begins else before if is_row else None)
     return heads
-
-
-def _next_row(passage: Sequence[str], rows: Sequence[bool], head: int) -> int | None:
-    """Return the row after a possible head, beyond rows of one cell, or None if there is no table."""
-    if head + 1 < len(rows) and rows[head + 1]:
-        return head + 1
-    return (
-        next((place for place in range(head + 2, len(rows)) if rows[place]), None)
-        if (head + 1 < len(rows) and _continues(passage, rows, head, head + 1))
-        else None
-    )
-
-
-def _continues(passage: Sequence[str], rows: Sequence[bool], head: int, place: int) -> bool:
-    """Return whether lines without a bar are rows of one cell, such as 流动资产： above the amounts of its accounts.
-
-    They are if the next row has figures under a head without figures. Without figures they are if they name something
-    and are no caption.
-    """
-    following = next((later for later in range(place + 1, min(len(rows), place + _MOST_BARE)) if rows[later]), None)
-    lines = [passage[other] for other in range(place, following or place)]
-    if following is None or any(_SENTENCE.search(line) or len(line.strip()) > _BARE_CHARS for line in lines):
-        return False
-    if any(line.strip() == NEXT_TABLE for line in lines):
-        return False
-    head_cells, row_cells = passage[head].split(CELLS), passage[following].split(CELLS)
-    if len(row_cells) > len(head_cells):
-        return False
-    if any(_FIGURE.fullmatch(cell.strip()) for cell in row_cells):
-        return not any(_FIGURE.fullmatch(cell.strip()) for cell in head_cells)
-    return following == place + 1 and not any(_CAPTION.search(line.strip()) for line in lines)
 
 
 def is_code(sentence: str) -> bool:

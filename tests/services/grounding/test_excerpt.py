@@ -20,9 +20,9 @@ PINS = """颜色传感器接线：
 - SCL1          GP13
 """
 BALANCE = """项目 | 期末余额 | 期初余额
-流动资产：
+流动资产： | |
 货币资金 | 23,182.19 | 20,119.58
-应收票据
+应收票据 | |
 应收账款 | 497,804.72 | 1,804.72
 """
 
@@ -51,7 +51,7 @@ def test_lines_about_another_numbered_thing_are_left_out() -> None:
     assert "GP14" not in text
 
 
-def test_a_row_of_one_cell_does_not_end_a_table() -> None:
+def test_a_row_of_one_value_does_not_end_a_table() -> None:
     assert "项目：货币资金；期末余额：23,182.19；期初余额：20,119.58" in quoted("期末货币资金还有多少", BALANCE)
 
 
