@@ -133,7 +133,7 @@ class QuestionAnswering:
             except ModelError as error:
                 log.warning("no unasked answer in %s: %s", collection.name, error)
                 return None
-            answer = written or excerpt_answer(question, retrieval)
+            answer = written or await asyncio.to_thread(excerpt_answer, question, retrieval)
             if not answer.sources or answer.doubtful or says_nothing(answer):
                 return None
             record_answer(record, question, retrieval, answer)
@@ -180,36 +180,37 @@ class QuestionAnswering:
 
     async def _answered(self, question: Question, retrieval: Retrieval, history: TurnHistory) -> Answer:
         if self._chain is None:
-            return _quoted(question, retrieval)
+            return await _quoted(question, retrieval)
         try:
             draft = await self._chain.write(question, retrieval, history)
             # Reviewing the longest reply takes some hundred milliseconds.
             return await asyncio.to_thread(review, draft)
         except ModelBudgetSpent:
-            return _noticed(_quoted(question, retrieval), self._budget.notice() if self._budget else "")
+            return _noticed(await _quoted(question, retrieval), self._budget.notice() if self._budget else "")
         except ModelError as error:
             log.warning("no answer from the model: %s", error)
-            return _without_model(question, retrieval, error)
+            return await _without_model(question, retrieval, error)
         except RerankError as error:
             # Its sentence is the warning of the retrieval, which already has the code.
             return Answer(AnswerKind.FAILED, error.user_message)
 
 
-def _quoted(question: Question, retrieval: Retrieval) -> Answer:
+async def _quoted(question: Question, retrieval: Retrieval) -> Answer:
     """Return the answer without a model. Chatter is answered as such, even if it has words of the files."""
     if reply := small_talk_reply(question.text):
         return Answer(AnswerKind.WRITTEN, reply)
     if retrieval.status is RetrievalStatus.RERANK_FAILED:
         return Answer(AnswerKind.FAILED, retrieval.warning)
-    return excerpt_answer(question, retrieval)
+    # Choosing among the parts of long passages takes up to 20 ms.
+    return await asyncio.to_thread(excerpt_answer, question, retrieval)
 
 
-def _without_model(question: Question, retrieval: Retrieval, error: ModelError) -> Answer:
+async def _without_model(question: Question, retrieval: Retrieval, error: ModelError) -> Answer:
     """Return the answer after a model failure: one sentence, and what the files themselves say, if anything."""
     notice = error.told() + retrieval.warning
     if not retrieval.references or not retrieval.quotable:
         return Answer(AnswerKind.FAILED, notice)
-    excerpt = excerpt_answer(question, retrieval)
+    excerpt = await asyncio.to_thread(excerpt_answer, question, retrieval)
     return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, notice)
 
 
