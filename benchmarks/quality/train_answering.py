@@ -35,6 +35,8 @@ Floats = NDArray[np.float64]
 _FOLDS, _STEPS, _RATE, _DECAY = 6, 400, 0.05, 0.03
 # An own question is asked of one passage more often than a real one, so it weighs less.
 _OWN_WEIGHT = 0.3
+# Reading the passages of a question takes a quarter of a second.
+_MOST_OWN_QUESTIONS = 3
 # Such features can only speak for a part, or only against it, whatever a few cases say.
 _FOR = ("words", "token", "passage", "lead_coverage", "row_below_best", "agrees", "covers", "extreme")
 _AGAINST = ("rank", "heading", "announces", "points", "type_missing", "disagrees", "other_token")
@@ -74,8 +76,9 @@ def own_cases(paragraphs: Sequence[Paragraph], vectors: Vectors, readings: Readi
         name = paragraph.paragraph_id.split("#")[0]
         if not is_held_out(name):
             continue
-        texts = cleaned([question.text for question in paragraph.questions])
-        for text, question, vector in zip(texts, paragraph.questions, vectors.questions(texts), strict=True):
+        asked = paragraph.questions[:_MOST_OWN_QUESTIONS]
+        texts = cleaned([question.text for question in asked])
+        for text, question, vector in zip(texts, asked, vectors.questions(texts), strict=True):
             evidence = pool.evidence(everything, AskedQuestion(text, vector))
             if evidence is None:
                 continue
