@@ -56,7 +56,7 @@ _FOLDS, _INNER_FOLDS = 5, 4
 _KERNEL, _LANDMARKS, _KIND_RIDGE = 30.0, 400, 1.0
 _NETWORKS, _HIDDEN, _STEPS, _RATE = 3, 8, 600, 0.02
 # What was read is known of fewer questions, so these networks are held closer to nothing.
-_DECAY, _READ_DECAY = 2e-3, 1e-2
+_DECAY, _READ_DECAY = 2e-3, 4e-3
 # The weight of each source for the message kind: the reading questions are many and similar.
 _KIND_WEIGHTS = {"messages": 1.0, "reading": 0.15, "talk": 0.7, "own": 0.7, "unanswered": 0.0}
 # Sums of the weights of each family of collections. An answerable message counts more than others, which moves the

@@ -192,7 +192,7 @@ class _Checker:
         if not kept:
             self.uncited = True
         grounds = [self._passages[number] for number in kept] or self._passages.values()
-        return self._verified(sentence, stated, grounds) if _is_prose(body) else sentence
+        return self._verified(sentence, stated, grounds)
 
     def _verified(self, sentence: str, stated: frozenset[str], grounds: Iterable[_Passage]) -> str:
         if not stated - frozenset[str]().union(*(passage.figures for passage in grounds)):
@@ -255,7 +255,7 @@ def _inserted(sentence: str, mark: str) -> str:
 def _is_prose(body: str) -> bool:
     """Return whether this is a sentence and not a command or a path on a line of its own.
 
-    Nothing is inserted into commands and paths.
+    Nothing is inserted into commands and paths that cite nothing.
     """
     return bool(_HAN.search(body)) or body.rstrip().endswith((".", "!", "?"))
 

@@ -255,8 +255,11 @@ def _about(wanted: frozenset[str], passages: Sequence[Sequence[Part]], reference
             contains = contains_any(part.text, wanted)
             if part.role is Role.HEADING:
                 is_below = contains
-            if contains or (is_below and not identifiers(part.text)):
-                (bare if part.role is Role.HEADING else named).append(index)
+            # A column may be named by it: 最大速率 below BE5100.
+            in_column = part.head is not None and contains_any(passage[part.head].text, wanted)
+            if contains or in_column or (is_below and not identifiers(part.text)):
+                is_bare = part.role in (Role.HEADING, Role.TABLE_HEAD)
+                (bare if is_bare else named).append(index)
             index += 1
     return named or bare or list(range(index))
 

@@ -13,8 +13,8 @@ _MAX_LINE_CHARS = 300
 _LONG_CELL_CHARS, _CELL_CHARS = 60, 120
 _OMITTED = "……"
 # A cell of a head that can only be a value, as in a form with a name and a value beside each other. A year may be a
-# name, and so may the number of a lesson.
-_VALUE = re.compile(r"(?!(?:19|20)\d\d$)[A-Za-z]{0,3}\d{3,}[\d.,%-]*|[\d.]*\d%|1\d{10}")
+# name, and so may the number of a lesson or a model such as AX3000.
+_VALUE = re.compile(r"(?!(?:19|20)\d\d$)[A-Za-z]?\d{3,}[\d.,%-]*|[\d.]*\d%|1\d{10}")
 
 
 def shown(parts: Sequence[Part], chosen: Set[int], terms: Set[str] = frozenset()) -> str:

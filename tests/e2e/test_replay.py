@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
@@ -47,7 +48,8 @@ async def test_then_and_now_stand_side_by_side(tmp_path: Path) -> None:
     assert "机器人（和当时一样）：「值班.txt」已入库" in output
     assert "〔1〕值班.txt\n  当时是：今天的暗号是蓝鲸" in output
     assert "第 5 步没做成：它要用到的那条消息这次没有出现" in output
-    assert "2 条回复，1 条和当时一样，0 条没有来，1 步没做成" in output
+    # A slow machine also says that it is still taking the file in.
+    assert re.search("[23] 条回复，1 条和当时一样，0 条没有来，1 步没做成", output)
     assert code == 1
 
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from services.errors import ModelError, RerankError
 from services.grounding.blocks import find_blocks
 from services.grounding.citations import MARK, normalise_citations
-from services.grounding.claims import UNVERIFIED, check, repeats, says_something_new
+from services.grounding.claims import UNVERIFIED, CheckedText, check, repeats, says_something_new
 from services.grounding.disclosure import discloses
+from services.grounding.figures import figures, stated_figures
 from services.grounding.models import Answer, AnswerKind, source_of
 from services.grounding.plain_text import CELL_END, Line, joined, plain_lines
 from services.grounding.quoted import nothing_found
@@ -26,6 +27,11 @@ GENERAL_LABEL = "（资料里没有，以下是通用知识，不是出自群文
 UNCITED = "（回答没有标明出处，请自行核对）"
 _UNVERIFIED_NOTICE = f"（标着{UNVERIFIED[1:-1]}的地方，其中的数字或代码在引用的资料里没有，请自行核对）"
 _TRUNCATED = "（回答太长，被模型截断了，可以接着问。）"
+
+_REQUEST = re.compile(
+    r"(?:请|麻烦|可以|能不能)?(?:你|您)?(?:帮(?:我|忙)?|给我|替我)?(?:总结|概括|归纳|列|描述|介绍|解释|说明|说说|讲讲|查|找|看看|写|发|要)"
+    r"|(?:请|麻烦|帮我|给我|我要|我想|我得|我需要)"
+)
 
 # Only the code may say these: a model that imitates what it sees in the history is not believed.
 _OURS = (CHAT_MARK, GENERAL_LABEL, UNCITED, UNVERIFIED)
@@ -86,8 +92,7 @@ def _from_references(draft: Draft) -> Answer:
     if NOTHING_MARK in draft.text or _TOKEN_FOR_NOTHING.fullmatch(draft.text.strip()):
         return nothing_found(retrieval)
     checked = check(_lines(draft), retrieval.references, _said(draft))
-    is_proven = bool(checked.numbers) and not checked.unverified
-    if not retrieval.quotable and not is_proven:
+    if not retrieval.quotable and not _is_proven(draft, checked):
         # The gate was lenient because the model would check, and without a source it did not.
         return _from_nothing(draft)
     references = {reference.number: reference for reference in retrieval.references}
@@ -100,6 +105,13 @@ def _from_references(draft: Draft) -> Answer:
         doubtful=uncited or checked.unverified or REMARK in checked.text,
         blocks=find_blocks(checked.lines, checked.text),
     )
+
+
+def _is_proven(draft: Draft, checked: CheckedText) -> bool:
+    """Return whether an answer cites sources, and every figure of it is in them or was said before."""
+    cited = [reference for reference in draft.retrieval.references if reference.number in checked.numbers]
+    known = "\n".join([_said(draft), *(f"{reference.place}\n{reference.text}" for reference in cited)])
+    return bool(cited) and not checked.unverified and figures(MARK.sub("", checked.text)) <= stated_figures(known)
 
 
 def _from_nothing(draft: Draft) -> Answer:
@@ -134,8 +146,10 @@ def _nothing(draft: Draft) -> Answer:
 
 
 def _is_small_talk(question: Question) -> bool:
-    """Return whether a message asks for nothing."""
-    return small_talk_reply(question.text) is not None or not asks_something(question.text)
+    """Return whether a message asks for nothing. 列出奖学金条件 is no question, but asks for something."""
+    if small_talk_reply(question.text) is not None:
+        return True
+    return not asks_something(question.text) and not _REQUEST.match(question.text.strip())
 
 
 def _marked(text: str) -> str:

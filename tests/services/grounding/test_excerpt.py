@@ -62,3 +62,9 @@ def test_the_row_of_a_comparison_is_quoted() -> None:
 
 def test_nothing_is_quoted_without_references() -> None:
     assert quotes("几点关门", [], {}) == []
+
+
+def test_a_column_may_be_named_by_what_is_asked_about() -> None:
+    rows = ["无线参数 | |", "最大速率 | 3000 Mbps | 5100 Mbps", "天线 | 4 根 | 6 根", "重量 | 450 g | 620 g"]
+    models = "\n".join(["参数 | AX3000 | BE5100", *rows])
+    assert "BE5100：5100 Mbps" in quoted("BE5100最大速率多少", models)

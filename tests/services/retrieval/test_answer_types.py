@@ -42,6 +42,7 @@ def test_asked_types(question: str, kind: AnswerType | None) -> None:
         (AnswerType.CLOCK, "闭馆时间另行通知，共 3 层", 1.0),
         (AnswerType.PHONE, "电话 0571-86919000", 0.0),
         (AnswerType.PHONE, "请到前台", 1.0),
+        (AnswerType.PHONE, "姓名 | 部门 | 电话\n王晓岚 | 仪器室 | 6023", 0.0),
         (AnswerType.DURATION, "三十日内答复", 0.0),
         (AnswerType.DATE, "4月20日", 0.0),
         (AnswerType.SHARE, "不低于百分之八十", 0.0),

@@ -249,6 +249,8 @@ async def test_nothing_found_names_what_is_nearest(world: World) -> None:
         # Not cited, and a figure that the passage does not contain: the model did not check.
         ("要先找领导批。", AnswerKind.NOTHING_FOUND),
         ("四百九十九元[1]。", AnswerKind.NOTHING_FOUND),
+        ("499[1]", AnswerKind.NOTHING_FOUND),
+        ("ERR-499\n见资料[1]。", AnswerKind.NOTHING_FOUND),
         (NOTHING_MARK, AnswerKind.NOTHING_FOUND),
     ],
 )
@@ -258,6 +260,14 @@ async def test_an_uncertain_passage_is_used_only_with_a_proof(world: World, repl
     answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
     assert answer.kind is kind
     assert bool(answer.sources) is (kind is AnswerKind.WRITTEN)
+
+
+@pytest.mark.parametrize("request_text", ["列出报销的条件", "给我差旅条款", "我要退掉这门课"])
+async def test_a_request_is_no_small_talk(world: World, request_text: str) -> None:
+    world.reranker.given = {PASSAGE: 0.0}
+    world.model.reply = "由张三审批，找他签字就行，随时能办。"
+    answer = await world.answering().ask(SESSION, 2, GROUP, Question(request_text))
+    assert answer.kind is AnswerKind.NOTHING_FOUND
 
 
 async def test_an_uncertain_passage_is_not_quoted_after_a_failure_of_the_model(world: World) -> None:
