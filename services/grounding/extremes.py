@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from services.grounding.passage import Part, Role
-from services.grounding.quotation import cells
+from services.grounding.passage import Part, Role, cells
 from services.index.tokens import index_terms_of_normal, normalise
 
 _LARGEST = re.compile(

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from services.knowledge.loaders.line_headings import line_heading
 from services.retrieval.identifiers import identifiers
+from services.text.numerals import COUNTING_SIGNS
 from services.text.sentences import ENDS, rough_sentences
 from services.text.tables import CELLS
 
@@ -19,6 +20,8 @@ _ANNOUNCES = re.compile(r"(?:[：:？?]|(?:如下|以下|下列|下表|下面|�
 _ITEM = re.compile(
     r"\s*(?:[-*·•●▪◦+]\s|[（(]?\d{1,2}[)）.、．]\s?\D|[①-⑳]|[（(]?[一二三四五六七八九十]{1,3}[)）、.．]|[a-zA-Z][)）.]\s)"
 )
+_FIGURES = re.compile(rf"[¥$￥≥≤<>~约]?\s*[\d半{COUNTING_SIGNS}]")
+_LABEL_CHARS = 16
 
 
 class Role(StrEnum):
@@ -51,6 +54,7 @@ def parts_of(text: str) -> list[Part]:
     """Return the parts of a passage in order. Joined, their texts are the passage."""
     texts = sentences(text)
     heads = table_heads(texts)
+    forms = _forms(texts, heads)
     parts: list[Part] = []
     for (before, part), head, place in zip(pairwise(["\n\n", *texts]), heads, range(len(texts)), strict=True):
         gap = before[len(before.rstrip()) :] + part[: len(part) - len(part.lstrip())]
@@ -58,13 +62,39 @@ def parts_of(text: str) -> list[Part]:
         parts.append(
             Part(
                 part,
-                _role(part, head, place, starts_line=starts_line),
-                head if head != place else None,
+                Role.ROW if head in forms else _role(part, head, place, starts_line=starts_line),
+                head if head != place and head not in forms else None,
                 _ANNOUNCES.search(part.rstrip()) is not None,
                 gap.count("\n") > 1,
             )
         )
     return parts
+
+
+def _forms(texts: Sequence[str], heads: Sequence[int | None]) -> frozenset[int]:
+    """Return the heads of those tables whose first row is no head: forms with a label and its value beside each other.
+
+    A head names columns, and the values of a column are of one kind. A form has figures and words below each other.
+    """
+    tables: dict[int, list[list[str]]] = {}
+    for text, head in zip(texts, heads, strict=True):
+        if head is not None:
+            tables.setdefault(head, []).append(cells(text))
+    return frozenset(head for head, rows in tables.items() if _is_form(rows))
+
+
+def _is_form(rows: Sequence[Sequence[str]]) -> bool:
+    if len(rows[0]) != 2 or any(len(row) > 2 for row in rows):
+        return False
+    if any(_FIGURES.match(row[0]) or len(row[0]) > _LABEL_CHARS for row in rows):
+        return False
+    first, *others = [_FIGURES.match(row[1]) is not None for row in rows if len(row) > 1 and row[1]] or [False]
+    return first or (any(others) and not all(others))
+
+
+def cells(row: str) -> list[str]:
+    """Return the cells of a row. An empty first cell is written as a bare bar."""
+    return [cell.strip().removeprefix("|") for cell in row.strip("\n").split(CELLS)] if row.strip() else []
 
 
 def _role(text: str, head: int | None, place: int, *, starts_line: bool) -> Role:

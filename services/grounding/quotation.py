@@ -3,10 +3,9 @@
 import re
 from collections.abc import Sequence, Set
 
-from services.grounding.passage import Part, Role
+from services.grounding.passage import Part, Role, cells
 from services.index.tokens import index_terms_of_normal, normalise
 from services.text.sentences import rough_sentences
-from services.text.tables import CELLS
 
 _MAX_LINE_CHARS = 300
 # Of a longer cell only the sentences with most of the question's words are shown, if the row is too long.
@@ -53,8 +52,9 @@ def shown(parts: Sequence[Part], chosen: Set[int], terms: Set[str] = frozenset()
 def shown_row(head: str, row: str, terms: Set[str] = frozenset()) -> str:
     """Return a row of a table with the names of its columns, without its empty cells.
 
-    A row that cannot be matched to its head, or whose head holds values itself, keeps only its cells. Of a row that is
-    too long, the long cells are cut to the sentences with most of `terms`.
+    A row of a form, which has no head, is a label with its value. A row that cannot be matched to its head, or whose
+    head holds values itself, keeps only its cells. Of a row that is too long, the long cells are cut to the sentences
+    with most of `terms`.
 
     >>> shown_row("项目 | 结果 | 单位", "血红蛋白 | 159 | g/L")
     '项目：血红蛋白；结果：159；单位：g/L'
@@ -62,6 +62,8 @@ def shown_row(head: str, row: str, terms: Set[str] = frozenset()) -> str:
     names, values = cells(head), cells(row)
     if sum(map(len, values)) > _MAX_LINE_CHARS:
         values = [_shortened(value, terms) for value in values]
+    if not names and len(values) == 2:
+        return _cut("：".join(filter(None, values)))
     if len(names) < len(values) or any(_VALUE.fullmatch(name) for name in names):
         return _cut(" / ".join(value for value in values if value))
     pairs = [(name, value) for name, value in zip(names, values, strict=False) if value]
@@ -82,11 +84,6 @@ def _shortened(cell: str, terms: Set[str]) -> str:
         text += sentence
     text = text if len(text) <= _CELL_CHARS else text[:_CELL_CHARS]
     return ("…" if first else "") + text.strip() + ("" if cell.endswith(text) else "…")
-
-
-def cells(row: str) -> list[str]:
-    """Return the cells of a row. An empty first cell is written as a bare bar."""
-    return [cell.strip().removeprefix("|") for cell in row.strip("\n").split(CELLS)] if row.strip() else []
 
 
 def _cut(text: str) -> str:

@@ -68,3 +68,9 @@ def test_a_column_may_be_named_by_what_is_asked_about() -> None:
     rows = ["无线参数 | |", "最大速率 | 3000 Mbps | 5100 Mbps", "天线 | 4 根 | 6 根", "重量 | 450 g | 620 g"]
     models = "\n".join(["参数 | AX3000 | BE5100", *rows])
     assert "BE5100：5100 Mbps" in quoted("BE5100最大速率多少", models)
+
+
+def test_the_first_row_of_a_form_names_no_columns() -> None:
+    form = "年龄 | 18至27周岁\n学费 | 2350元\n地点 | 三号楼\n负责人 | 单于飞\n热线 | 4417-0092\n"
+    assert "热线：4417-0092" in quoted("热线是多少", form).splitlines()
+    assert "年龄：18至27周岁" in quoted("年龄有什么要求", form).splitlines()

@@ -23,7 +23,7 @@ def test_rows_are_written_with_the_names_of_their_columns() -> None:
 
 def test_a_row_with_more_cells_than_its_head_keeps_its_cells() -> None:
     assert shown_row("项目 | 价格", "灯笼 | 105 | 红色") == "灯笼 / 105 / 红色"
-    assert shown_row("", "灯笼 | 105") == "灯笼 / 105"
+    assert shown_row("", "灯笼 | 105 | 红") == "灯笼 / 105 / 红"
 
 
 def test_a_head_that_holds_values_names_nothing() -> None:
