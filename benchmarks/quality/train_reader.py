@@ -34,9 +34,7 @@ from e5_int8.conversion import convert_lower
 from e5_int8.tokenizer import Tokenizer
 from e5_int8.weights import dequantize, installed_weights
 
-_NO_TORCH = (
-    "Training needs torch, which the product does not: pip install torch --index-url …/whl/cpu into another venv."
-)
+_NO_TORCH = "Training needs torch, which the product does not. Install its build for processors into another venv."
 _SMOOTHING, _RIGHT_WEIGHT, _DROPOUT = 0.01, 1.8, 0.08
 _BATCH_TOKENS = 2_600
 _FAR = 1

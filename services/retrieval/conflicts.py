@@ -25,6 +25,7 @@ from services.retrieval.fuse import QuestionWords
 from services.retrieval.models import Candidate
 from services.retrieval.speech import written
 from services.retrieval.wording import content_runs
+from services.text.tables import CELLS
 
 _IN_PLACE, _IN_TEXT = 1.0, 0.75
 # A sign that may also have another cause, such as a passage that speaks of an older rule.
@@ -33,7 +34,6 @@ _UNCONFIRMED = 0.25
 # The longest run of characters that a passage cannot fail to share by chance.
 _LONG_RUN = 4
 _ALMOST = 0.8
-_CELLS = " | "
 _SENTENCE_END = re.compile(r"[。！？!?；;\n]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _SINCE = re.compile(r"年[^,，。;；\n]{0,8}(?:起|以来|以后|至今|开始)|长期有效")
@@ -303,5 +303,5 @@ def _focus(place: str, text: str, candidate: Candidate, words: QuestionWords) ->
         for beside in (number - 1, number, number + 1)
     }
     # The first row of a table says what its columns are.
-    near |= {0} if _CELLS in lines[0] else set()
+    near |= {0} if CELLS in lines[0] else set()
     return "\n".join(line for number, line in enumerate(lines) if number in near)

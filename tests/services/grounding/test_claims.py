@@ -99,6 +99,13 @@ def test_the_same_figure_in_another_writing_is_not_doubted(written: str) -> None
     assert (checked(written).text, checked(written).unverified) == (written, False)
 
 
+@pytest.mark.parametrize("written", ["9.9〔1〕", "GPA 9.9〔1〕", "7731-0000〔1〕"])
+def test_a_figure_on_a_cited_line_without_a_sentence_is_marked(written: str) -> None:
+    result = checked(written)
+    assert result.unverified
+    assert UNVERIFIED in result.text
+
+
 def test_what_was_said_needs_no_passage() -> None:
     assert checked("你说预算是 9000 元，住宿每晚 350 元〔1〕。", "预算 9000 元，够吗").text.count(UNVERIFIED) == 0
     assert checked("你说预算是 9000 元，住宿每晚 350 元〔1〕。").unverified
