@@ -19,7 +19,7 @@ from services.proactive.rules import asks_for_quiet
 from services.proactive.service import OBJECTION_QUIET, ProactiveService
 from services.records.tables import now
 from services.session import Session
-from services.workflows.question.service import QuestionAnswering
+from services.workflows.qa.service import QuestionAnswering
 
 __plugin_meta__ = PluginMetadata(
     "主动回答",

@@ -23,7 +23,7 @@ from services.knowledge.service import KnowledgeService
 from services.memory.service import MemoryService
 from services.proactive.service import ProactiveService
 from services.settings import Settings
-from services.workflows.question.service import QuestionAnswering
+from services.workflows.qa.service import QuestionAnswering
 
 _driver = get_driver()
 _stack = AsyncExitStack()

@@ -16,7 +16,7 @@ from services.knowledge.models import DocumentEntry
 from services.roles import Place, Rights, Role, Venue, refusal
 from services.session import KnowledgeCollection, Session, SessionScope
 from services.text.cleaning import clean
-from services.workflows.question.about_files import UploaderNames
+from services.workflows.qa.about_files import UploaderNames
 
 _CARD_CHARS = 20
 _ROLES = {"member": Role.MEMBER, "admin": Role.ADMIN, "owner": Role.OWNER}

@@ -44,8 +44,8 @@ from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
-from services.workflows.question.about_files import AboutFiles
-from services.workflows.question.service import QuestionAnswering
+from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.service import QuestionAnswering
 
 # The number of questions of one group that are processed at a time, each of another member. It equals the number of
 # simultaneous model calls, and is small enough that the index is soon free for another group.

@@ -30,7 +30,7 @@ from services.retrieval.models import Question, Retrieval, Strictness
 from services.retrieval.rerank import EmbeddedReranker
 from services.retrieval.wording import asks_something, follows_up
 from services.text.cleaning import compatible
-from services.workflows.question.small_talk import small_talk_reply
+from services.workflows.qa.small_talk import small_talk_reply
 
 _CHUNK_CHARS, _OVERLAP_CHARS = 500, 50
 _FEW = 5

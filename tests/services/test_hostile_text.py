@@ -21,8 +21,8 @@ from services.retrieval.query import build_query
 from services.retrieval.wording import asks_people, asks_something, follows_up
 from services.text.cleaning import clean, compatible
 from services.text.links import known_addresses, without_unknown_links
-from services.workflows.question.small_talk import small_talk_reply
-from services.workflows.question.written import review
+from services.workflows.qa.small_talk import small_talk_reply
+from services.workflows.qa.written import review
 
 PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元，见 ERR-4032。", 0.9)
 FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE, PASSAGE), chunk_count=9)

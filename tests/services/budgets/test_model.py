@@ -36,8 +36,8 @@ from services.retrieval.models import Question
 from services.session import KnowledgeCollection
 from services.settings import BudgetSettings, LLMSettings, MemorySettings, TraceSettings
 from services.tracing.service import TraceService
-from services.workflows.question.about_files import AboutFiles
-from services.workflows.question.service import QuestionAnswering
+from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.service import QuestionAnswering
 from tests.e2e.model_server import Mode, ModelServer
 from tests.fakes.chat import Reply, ScriptedChatModel
 from tests.services.retrieval.library import Library

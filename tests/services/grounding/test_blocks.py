@@ -5,7 +5,7 @@ from services.grounding.plain_text import plain_lines
 from services.rag import Draft
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.text.links import REMARK
-from services.workflows.question.written import review
+from services.workflows.qa.written import review
 
 PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元，交通补贴每天 80 元。", 0.9, "b1", 2, 3)
 FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE,), chunk_count=9)

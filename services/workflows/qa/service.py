@@ -27,10 +27,10 @@ from services.retrieval.wording import asks_something, follows_up
 from services.session import KnowledgeCollection, chat_of
 from services.tracing.models import Outcome, RequestKind
 from services.tracing.service import TraceService
-from services.workflows.question.about_files import AboutFiles, FileReply, UploaderNames, by_number
-from services.workflows.question.recording import record_answer
-from services.workflows.question.small_talk import small_talk_reply
-from services.workflows.question.written import review, says_nothing
+from services.workflows.qa.about_files import AboutFiles, FileReply, UploaderNames, by_number
+from services.workflows.qa.recording import record_answer
+from services.workflows.qa.small_talk import small_talk_reply
+from services.workflows.qa.written import review, says_nothing
 
 log = logging.getLogger(__name__)
 

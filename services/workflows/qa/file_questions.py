@@ -13,7 +13,7 @@ from services.knowledge.names import Likeness, Named, best_named, plain_name
 from services.retrieval.models import Question
 from services.retrieval.query import build_query
 from services.retrieval.wording import asks_something
-from services.workflows.question.file_asks import (
+from services.workflows.qa.file_asks import (
     ENDS,
     PARTICLES,
     PLEASE,
@@ -23,7 +23,7 @@ from services.workflows.question.file_asks import (
     begins_clause,
     clauses,
 )
-from services.workflows.question.many_files import recognise_find, recognise_many
+from services.workflows.qa.many_files import recognise_find, recognise_many
 
 _MOST_CHARS = 80
 _UPLOADED = "(?:上传|传)"

@@ -16,7 +16,7 @@ from services.memory.service import MemoryService
 from services.memory.turns import Turn
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.retriever import Retriever
-from services.workflows.question.file_answers import (
+from services.workflows.qa.file_answers import (
     WHICH,
     extreme_answer,
     found_answer,
@@ -31,8 +31,8 @@ from services.workflows.question.file_answers import (
     uploader_answer,
     which_answer,
 )
-from services.workflows.question.file_asks import Extreme, FileAsk, FileKind, FileQuestion, Pointing
-from services.workflows.question.file_questions import recognise
+from services.workflows.qa.file_asks import Extreme, FileAsk, FileKind, FileQuestion, Pointing
+from services.workflows.qa.file_questions import recognise
 
 # A model reads so many characters of a document in so many passages, which is one ordinary prompt.
 _SUMMARY_CHARS = 8000

@@ -22,8 +22,8 @@ from services.retrieval.models import Question
 from services.session import KnowledgeCollection
 from services.settings import MemorySettings, TraceSettings
 from services.tracing.service import TraceService
-from services.workflows.question.about_files import AboutFiles
-from services.workflows.question.service import QuestionAnswering
+from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.service import QuestionAnswering
 from tests.fakes.chat import Reply, ScriptedChatModel, chat_model
 from tests.services.retrieval.library import Library
 

@@ -7,8 +7,8 @@ import pytest
 
 from services.knowledge.names import best_named
 from services.retrieval.models import Question
-from services.workflows.question.file_asks import Extreme, FileAsk, FileKind, Pointing
-from services.workflows.question.file_questions import recognise
+from services.workflows.qa.file_asks import Extreme, FileAsk, FileKind, Pointing
+from services.workflows.qa.file_questions import recognise
 
 
 @dataclass(frozen=True)

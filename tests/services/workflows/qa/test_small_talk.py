@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.workflows.question import small_talk as module
-from services.workflows.question.small_talk import small_talk_reply
+from services.workflows.qa import small_talk as module
+from services.workflows.qa.small_talk import small_talk_reply
 
 
 def test_the_examples() -> None:

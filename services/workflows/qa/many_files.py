@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from services.knowledge.names import Named, plain_stem
 from services.retrieval.wording import asks_something
-from services.workflows.question.file_asks import (
+from services.workflows.qa.file_asks import (
     FILE,
     PARTICLES,
     PLACE,

@@ -28,9 +28,9 @@ from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings, TraceSettings
 from services.tracing.current import Origin, arrived
 from services.tracing.service import TraceService
-from services.workflows.question.about_files import AboutFiles
-from services.workflows.question.service import QuestionAnswering
-from services.workflows.question.written import GENERAL_LABEL, UNCITED
+from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.service import QuestionAnswering
+from services.workflows.qa.written import GENERAL_LABEL, UNCITED
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library

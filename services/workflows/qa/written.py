@@ -21,7 +21,7 @@ from services.retrieval.models import Question, RetrievalStatus
 from services.retrieval.wording import asks_something
 from services.text.cleaning import clean
 from services.text.links import REMARK, known_addresses, without_unknown_links
-from services.workflows.question.small_talk import small_talk_reply
+from services.workflows.qa.small_talk import small_talk_reply
 
 GENERAL_LABEL = "（资料里没有，以下是通用知识，不是出自群文件，请自行核实）"
 UNCITED = "（回答没有标明出处，请自行核对）"

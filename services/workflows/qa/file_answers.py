@@ -12,7 +12,7 @@ from services.records.conversations import Source
 from services.retrieval.models import Reference
 from services.text.sentences import cut_place
 from services.text.sizes import size_text
-from services.workflows.question.file_asks import Extreme, FileKind
+from services.workflows.qa.file_asks import Extreme, FileKind
 
 # A list of twenty names is read on a phone; a longer one is for /kb list.
 _LISTED = 20

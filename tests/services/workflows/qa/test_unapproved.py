@@ -35,8 +35,8 @@ from services.retrieval.models import Question, Strictness
 from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings, TraceSettings
 from services.tracing.service import TraceService
-from services.workflows.question.about_files import AboutFiles
-from services.workflows.question.service import QuestionAnswering
+from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.service import QuestionAnswering
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
 from tests.fakes.reranker import ScriptedReranker

@@ -9,7 +9,7 @@ from services.grounding.models import Answer, AnswerKind
 from services.rag import CHAT_MARK, NOTHING_MARK, Draft
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.text.links import REMARK
-from services.workflows.question.written import GENERAL_LABEL, UNCITED, review, says_nothing
+from services.workflows.qa.written import GENERAL_LABEL, UNCITED, review, says_nothing
 
 PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元。", 0.9, "b1", 2, 3)
 FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE,), chunk_count=9)
