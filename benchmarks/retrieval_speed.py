@@ -38,11 +38,9 @@ from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.index.models import SearchRequest
 from services.index.process import IndexProcess
-from services.prompts import load_prompts
 from services.reading.embedded import open_reader
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords
-from services.retrieval.expansion import QueryExpansion
 from services.retrieval.models import Question
 from services.retrieval.rerank import EmbeddedReranker, load_coefficients
 from services.retrieval.retriever import Retriever
@@ -89,7 +87,6 @@ async def stack(data_dir: Path, embedding: EmbeddingModel) -> AsyncGenerator[Sta
             embedding,
             reader,
             EmbeddedReranker(embedding.scale, await asyncio.to_thread(load_coefficients)),
-            QueryExpansion(index, None, load_prompts().expand),
             GateFeedbackRecords(database),
             settings,
             _nothing_to_mend,

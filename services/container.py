@@ -38,13 +38,13 @@ from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
 from services.reranking import RerankService
-from services.retrieval.expansion import QueryExpansion
 from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranker, load_coefficients
 from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.analysis import QuestionAnalyser
 from services.workflows.qa.service import QuestionAnswering
 
 # The number of questions of one group that are processed at a time, each of another member. It equals the number of
@@ -100,7 +100,6 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         models = _open_models(settings, model_budget, prompts, stack)
         model, fast_model = (models.answers, models.small_tasks) if models else (None, None)
         reranker = await _open_reranker(settings, embedding, stack)
-        expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)
         order = SessionOrder()
         turns = Turns(conversations, order)
@@ -118,7 +117,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, builder, settings.knowledge)
         stack.push_async_callback(knowledge.close)
         retriever = Retriever(
-            documents, index, embedding, reader, reranker, expansion, feedback, settings.retrieval, knowledge.mend
+            documents, index, embedding, reader, reranker, feedback, settings.retrieval, knowledge.mend
         )
         catalogue = Catalogue(documents, index)
         general = settings.answer.general_knowledge
@@ -164,6 +163,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             answering=QuestionAnswering(
                 retriever,
                 chain,
+                QuestionAnalyser(fast_model, prompts.analyse) if fast_model else None,
                 turns,
                 memory,
                 traces,

@@ -35,28 +35,31 @@ class _PromptFile(BaseModel):
 class Prompts:
     """The prompts of the product, ready to be filled in.
 
-    `persona` is plain text that other prompts include. `answer` answers a question from references. Without references,
-    `general` is used if general knowledge is allowed, otherwise `conversation`. `repair` gives a structured output that
-    does not fit back to the model.
+    `persona` is plain text that other prompts include. `analyse` reads a question before it is searched. `answer`
+    answers it from references, and `technical` does so in a structure. Without references, `general` is used if general
+    knowledge is allowed, otherwise `conversation`. `repair` gives a structured output that does not fit back to the
+    model.
     """
 
     persona: str
+    analyse: ChatPromptTemplate
     answer: ChatPromptTemplate
+    technical: ChatPromptTemplate
     conversation: ChatPromptTemplate
     general: ChatPromptTemplate
     summary: ChatPromptTemplate
-    expand: ChatPromptTemplate
     repair: ChatPromptTemplate
 
 
 # The variables that the code fills in. A file that names others would not work.
 _VARIABLES: Mapping[str, frozenset[str]] = {
     "persona": frozenset(),
-    "rag/answer": frozenset({"persona", "fence", "context", "chat_history", "input"}),
-    "rag/conversation": frozenset({"persona", "nothing", "chat", "fence", "context", "chat_history", "input"}),
-    "rag/general": frozenset({"persona", "chat", "fence", "context", "chat_history", "input"}),
+    "rag/answer": frozenset({"persona", "today", "fence", "context", "chat_history", "input"}),
+    "rag/conversation": frozenset({"persona", "today", "nothing", "chat", "fence", "context", "chat_history", "input"}),
+    "rag/general": frozenset({"persona", "today", "chat", "fence", "context", "chat_history", "input"}),
+    "qa/analyse": frozenset({"fence", "conversation", "question"}),
+    "qa/technical": frozenset({"persona", "today", "fence", "context", "chat_history", "input"}),
     "memory/summary": frozenset({"history_text"}),
-    "retrieval/expand": frozenset({"question"}),
     "llm/repair": frozenset({"fence", "error"}),
 }
 
@@ -87,11 +90,12 @@ def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") ->
         raise SettingsError(f"{_place('persona')}里没有 system。")
     return Prompts(
         persona=persona,
+        analyse=_template(_place("qa/analyse"), files["qa/analyse"]),
         answer=_template(_place("rag/answer"), files["rag/answer"]),
+        technical=_template(_place("qa/technical"), files["qa/technical"]),
         conversation=_template(_place("rag/conversation"), files["rag/conversation"]),
         general=_template(_place("rag/general"), files["rag/general"]),
         summary=_template(summary_place, files["memory/summary"]),
-        expand=_template(_place("retrieval/expand"), files["retrieval/expand"]),
         repair=_template(_place("llm/repair"), files["llm/repair"]),
     )
 

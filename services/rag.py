@@ -10,8 +10,9 @@ Retrieval comes before and review after it. Nothing that failed the gate is in h
 references of a retrieval.
 """
 
+import datetime
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,8 +21,10 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
+from services.budgets.day import today
 from services.llm import ChatModel
-from services.memory.history import TurnHistory
+from services.llm.structured import Structured
+from services.memory.history import TurnHistory, is_doubtful
 from services.prompts import FENCE_BEGIN, Prompts, new_fence
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus, Strictness
 from services.tracing.stages import stage
@@ -30,13 +33,16 @@ from services.tracing.stages import stage
 NOTHING_MARK = "【资料里没有】"
 CHAT_MARK = "【闲聊】"
 
+_WEEKDAYS = "一二三四五六日"
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """The text that the model wrote, and everything that it was given.
 
-    `history` holds the messages that it was shown, as text. `general` tells whether it was allowed to answer from
-    general knowledge. `instructions` is what the product told it: the system message without the fenced part.
+    `history` holds the messages that it was shown, as text, without answers that were doubtful. `general` tells whether
+    it was allowed to answer from general knowledge. `instructions` is what the product told it: the system message
+    without the fenced part and the date, which is `today`.
     """
 
     text: str
@@ -46,12 +52,14 @@ class Draft:
     history: tuple[str, ...]
     general: bool
     instructions: str = ""
+    today: str = ""
 
 
 class _Basis(StrEnum):
     """What an answer may be based on, and so the prompt that asks for it."""
 
     REFERENCES = "references"
+    STRUCTURE = "structure"
     GENERAL = "general"
     CONVERSATION = "conversation"
 
@@ -65,6 +73,7 @@ class RagChain:
         self._general_knowledge = general_knowledge
         self._prompts: Mapping[_Basis, ChatPromptTemplate] = {
             _Basis.REFERENCES: prompts.answer,
+            _Basis.STRUCTURE: prompts.technical,
             _Basis.GENERAL: prompts.general,
             _Basis.CONVERSATION: prompts.conversation,
         }
@@ -74,6 +83,11 @@ class RagChain:
     def model_name(self) -> str:
         """The name of the model that writes."""
         return self._model.name
+
+    @property
+    def uses_general_knowledge(self) -> bool:
+        """Whether the model may answer from what it knows, if the files say nothing."""
+        return self._general_knowledge
 
     @property
     def strictness(self) -> Strictness:
@@ -88,30 +102,58 @@ class RagChain:
 
         Without `history` the model is shown no earlier conversation. Raise `ModelError` if the model fails.
         """
-        basis = self._basis(retrieval)
-        fence = new_fence()
+        return await self._draft(self._basis(retrieval), self._model.reply, question, retrieval, history)
+
+    async def fill(
+        self, schema: type[Structured], question: Question, retrieval: Retrieval, history: TurnHistory
+    ) -> tuple[Structured, Draft]:
+        """Return the object of `schema` that the model fills in from the references, and the draft that it came as.
+
+        Raise `ModelError` if the model fails, also if what it writes does not fit after one repair.
+        """
+
+        async def filled(prompt: Sequence[BaseMessage]) -> AIMessage:
+            return AIMessage((await self._model.structured(prompt, schema)).model_dump_json())
+
+        draft = await self._draft(_Basis.STRUCTURE, filled, question, retrieval, history)
+        return schema.model_validate_json(draft.text), draft
+
+    async def _draft(
+        self,
+        basis: _Basis,
+        reply: Callable[[Sequence[BaseMessage]], Awaitable[AIMessage]],
+        question: Question,
+        retrieval: Retrieval,
+        history: TurnHistory | None,
+    ) -> Draft:
+        fence, date = new_fence(), today_text(today())
         references = format_references(retrieval.references, fence)
 
         async def prompt(messages: list[BaseMessage]) -> list[BaseMessage]:
             *shown, asked = messages
-            return self._prompt(basis, fence, references, shown, asked.text)
+            return self._prompt(basis, fence, references, shown, asked.text, date)
 
-        chain: Runnable[list[BaseMessage], AIMessage] = RunnableLambda(prompt) | RunnableLambda(self._reply)
+        async def written(messages: list[BaseMessage]) -> AIMessage:
+            with stage("model"):
+                return await reply(messages)
+
+        chain: Runnable[list[BaseMessage], AIMessage] = RunnableLambda(prompt) | RunnableLambda(written)
         asked: list[BaseMessage] = [HumanMessage(question.shown)]
         shown: list[BaseMessage] = []
         if history is None:
-            reply = await chain.ainvoke(asked)
+            message = await chain.ainvoke(asked)
         else:
-            reply = await _with_history(chain, history).ainvoke(asked)
+            message = await _with_history(chain, history).ainvoke(asked)
             shown = await history.aget_messages()
         return Draft(
-            text=reply.text,
-            truncated=reply.response_metadata.get("finish_reason") == "length",
+            text=message.text,
+            truncated=message.response_metadata.get("finish_reason") == "length",
             question=question,
             retrieval=retrieval,
-            history=tuple(message.text for message in shown),
+            history=tuple(message.text for message in shown if not is_doubtful(message)),
             general=basis is _Basis.GENERAL,
             instructions=self._instructions[basis],
+            today=date,
         )
 
     def _basis(self, retrieval: Retrieval) -> _Basis:
@@ -123,24 +165,21 @@ class RagChain:
         return _Basis.CONVERSATION
 
     def _prompt(
-        self, basis: _Basis, fence: str, references: str, shown: Sequence[BaseMessage], question: str
+        self, basis: _Basis, fence: str, references: str, shown: Sequence[BaseMessage], question: str, date: str
     ) -> list[BaseMessage]:
         # Summaries are within the fence; several services accept only one system message, at the very beginning.
         summary = "\n".join(message.text for message in shown if message.type == "system")
         spoken = [message for message in shown if message.type != "system"]
         context = "\n".join(part for part in (format_summary(summary, fence), references) if part)
-        return self._filled(basis, fence, context, spoken, question)
-
-    async def _reply(self, prompt: list[BaseMessage]) -> AIMessage:
-        with stage("model"):
-            return await self._model.reply(prompt)
+        return self._filled(basis, fence, context, spoken, question, date)
 
     def _filled(
-        self, basis: _Basis, fence: str, context: str, spoken: Sequence[BaseMessage], question: str
+        self, basis: _Basis, fence: str, context: str, spoken: Sequence[BaseMessage], question: str, date: str
     ) -> list[BaseMessage]:
         prompt = self._prompts[basis].invoke(
             {
                 "persona": self._persona,
+                "today": date,
                 "fence": fence,
                 "context": context,
                 "nothing": NOTHING_MARK,
@@ -154,7 +193,7 @@ class RagChain:
     def _instructions_of(self, basis: _Basis) -> str:
         """Return the system messages of a prompt without the lines between the first and the last fence."""
         kept: list[str] = []
-        for message in self._filled(basis, FENCE_BEGIN, "", (), ""):
+        for message in self._filled(basis, FENCE_BEGIN, "", (), "", ""):
             if message.type == "system":
                 lines = message.text.split("\n")
                 fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
@@ -170,6 +209,15 @@ def _with_history(
         # Deprecated, to be removed in langchain-core 2.0, which the lock excludes; the specification names it.
         warnings.simplefilter("ignore", DeprecationWarning)
         return RunnableWithMessageHistory(chain, lambda: history)
+
+
+def today_text(day: datetime.date) -> str:
+    """Return a day as the model reads it.
+
+    >>> today_text(datetime.date(2026, 11, 22))
+    '2026年11月22日，星期日'
+    """
+    return f"{day.year}年{day.month}月{day.day}日，星期{_WEEKDAYS[day.weekday()]}"
 
 
 def format_summary(summary: str, fence: str) -> str:

@@ -17,11 +17,9 @@ from services.embeddings.models import CosineScale, EmbeddingModel
 from services.index.process import IndexProcess
 from services.knowledge.builder import embedded_text, indexed_chunk
 from services.knowledge.models import Chunk
-from services.prompts import load_prompts
 from services.records.documents import DocumentRecords, NewDocument, Registration
 from services.records.groups import GateFeedbackRecords
 from services.records.tables import now
-from services.retrieval.expansion import QueryExpansion
 from services.retrieval.rerank import EmbeddedReranker, load_coefficients
 from services.retrieval.retriever import Retriever
 from services.settings import RetrievalSettings
@@ -115,7 +113,6 @@ async def open_shelf(
                 embedding,
                 readings,
                 EmbeddedReranker(embedding.scale, load_coefficients()),
-                QueryExpansion(index, None, load_prompts().expand),
                 GateFeedbackRecords(database),
                 RetrievalSettings.model_construct(),
                 _nothing_to_mend,

@@ -74,6 +74,4 @@ async def _ask(
         *((True, text) for text in random.permutation(yes)[:count].tolist()),
         *((False, text) for text in random.permutation(no)[:count].tolist()),
     ]
-    return [
-        (answer, await shelf.retriever.retrieve(collection, Question(text), expand=False)) for answer, text in asked
-    ]
+    return [(answer, await shelf.retriever.retrieve(collection, Question(text))) for answer, text in asked]

@@ -27,7 +27,7 @@ _NOT_RERANKED = f"重排失败了，请稍后再试。{code_suffix(RerankError.c
 class Retrieves(Protocol):
     """Interface of the tested retriever, `services.retrieval.retriever.Retriever`."""
 
-    async def retrieve(self, collection: str, question: Question) -> Retrieval:
+    async def retrieve_twice(self, collection: str, question: Question) -> Retrieval:
         """Return the approved passages for a question. Raise `SearchIndexError` if the index fails."""
         ...
 
@@ -79,7 +79,7 @@ async def try_question(retriever: Retrieves, collection: str, question: Sample, 
     """Return what would happen if somebody asked this question now, quoting the message `quoted`."""
     begun = time.perf_counter()
     try:
-        retrieval = await retriever.retrieve(collection, Question(question.text, quoted))
+        retrieval = await retriever.retrieve_twice(collection, Question(question.text, quoted))
     except SearchIndexError as error:
         log.warning("a test question failed: %s", error)
         return SampleOutcome(question, None, error.told(), time.perf_counter() - begun)

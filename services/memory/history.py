@@ -15,6 +15,8 @@ from services.records.stored_values import StoredMessage
 # it.
 _PROMPT_BUDGET = 8_000
 _MESSAGES = {"human": HumanMessage, "ai": AIMessage, "system": SystemMessage}
+# Of the arguments that LangChain keeps with a message; no service is sent one of this name.
+_DOUBTFUL = "qunzhi_doubtful"
 _MARK = re.compile(r"[〔【\[]\d{1,2}[〕】\]]")
 
 
@@ -89,8 +91,14 @@ def within_budget(messages: Sequence[BaseMessage], budget: int = _PROMPT_BUDGET)
     return [*kept, *spoken[start:]]
 
 
+def is_doubtful(message: BaseMessage) -> bool:
+    """Return whether a message of the history is an answer that nothing confirmed."""
+    return bool(message.additional_kwargs.get(_DOUBTFUL))
+
+
 def _shown(message: StoredMessage) -> BaseMessage:
-    return _MESSAGES[message.type](_without_marks(message))
+    notes = {_DOUBTFUL: True} if message.doubtful else {}
+    return _MESSAGES[message.type](_without_marks(message), additional_kwargs=notes)
 
 
 def _without_marks(message: StoredMessage) -> str:

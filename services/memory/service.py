@@ -180,16 +180,18 @@ class MemoryService:
         Nothing is locked meanwhile, and nothing happens if the messages changed.
         """
         lines = as_text([record.message for record in records])
+        # A figure that nothing confirmed must not become a fact by being kept word for word.
+        known = as_text([record.message for record in records if not record.message.doubtful])
         with charged(Charge(chat_of(session_id))):
             reply = await model.reply(await self._prompt.ainvoke({"history_text": fenced(lines)}))
-        text = await asyncio.to_thread(_checked_summary, lines, reply.text)
+        text = await asyncio.to_thread(_checked_summary, lines, known, reply.text)
         return await self._records.replace(session_id, records, StoredMessage(type="system", text=text))
 
 
-def _checked_summary(lines: list[str], written: str) -> str:
+def _checked_summary(lines: list[str], known: list[str], written: str) -> str:
     # The content of a summary counts as said in the conversation, so a link that only the model knows must not enter
     # it.
-    return complete_summary(lines, without_unknown_links(written.strip(), known_addresses(lines)))
+    return complete_summary(known, without_unknown_links(written.strip(), known_addresses(lines)))
 
 
 def complete_summary(lines: list[str], summary: str) -> str:

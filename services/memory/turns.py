@@ -64,13 +64,18 @@ class Turn:
         self.is_open = True
         self._records = records
 
-    async def complete(self, answer: str, sources: Sequence[Source] = ()) -> None:
+    async def complete(
+        self, answer: str, sources: Sequence[Source] = (), *, said: str | None = None, doubtful: bool = False
+    ) -> None:
         """Store the answer that is sent, and append the exchange to the working history.
+
+        The history gets `said` instead, if that is given, and knows whether it is `doubtful`.
 
         Raise `HistoryError` on a second call or for a turn that is not in the log, and `RecordsError` if the database
         fails.
         """
-        exchange = [StoredMessage(type="human", text=self.question), StoredMessage(type="ai", text=answer)]
+        spoken = StoredMessage(type="ai", text=answer if said is None else said, doubtful=doubtful)
+        exchange = [StoredMessage(type="human", text=self.question), spoken]
         await self._records.complete(self._id_if_open(), answer, exchange, sources)
         self.is_open = False
 

@@ -163,9 +163,7 @@ class ProactiveService:
         collection = KnowledgeCollection.of_group(message.group_id, self._scope)
         question = Question(message.text, message.quoted)
         try:
-            retrieval = await self._retriever.retrieve(
-                collection.name, question, strictness=Strictness.UNASKED, expand=False
-            )
+            retrieval = await self._retriever.retrieve(collection.name, question, strictness=Strictness.UNASKED)
         except Exception:
             self._decide(group, message, Reason.FAILED)
             raise

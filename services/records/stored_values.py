@@ -18,18 +18,21 @@ log = logging.getLogger(__name__)
 
 
 class StoredValue(BaseModel):
-    """The base class of values in a column. `version` belongs to the shape of each subclass."""
+    """The base class of values in a column. Each has a `version`, which belongs to its shape."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[1] = 1
-
 
 class StoredMessage(StoredValue):
-    """A message of the working history: who spoke, in LangChain's words, and the text."""
+    """A message of the working history: who spoke, in LangChain's words, and the text without our notices.
 
+    What a `doubtful` answer states is not known to be true, although it was said.
+    """
+
+    version: Literal[2] = 2
     type: Literal["human", "ai", "system"]
     text: str
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Source:
 class StoredSources(StoredValue):
     """The sources of one answer."""
 
+    version: Literal[1] = 1
     sources: tuple[Source, ...] = Field(min_length=1)
 
 
@@ -60,6 +64,7 @@ class UploadSource(StoredValue):
     a stranger wrote in private.
     """
 
+    version: Literal[1] = 1
     file_id: str
     busid: int
     url: str

@@ -1,8 +1,8 @@
 """The retriever, which is the only way to search a knowledge base.
 
 build_query ─► recall ─► fuse ─► rerank ─► gate ─► approved references
-                 ▲                          │
-                 └──── expand, once ◄── not enough
+
+A question whose own words fall short (`is_near_miss`) is searched once more with other words; `better` chooses.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from services.records.groups import GateFeedback, GateFeedbackRecords
 from services.records.tables import DocumentRecord
 from services.retrieval.calibration import calibrated
 from services.retrieval.conflicts import AskedQuestion, read_question
-from services.retrieval.expansion import QueryExpansion
+from services.retrieval.expansion import MOST_WORDS, new_words
 from services.retrieval.features import Evidence, relevant
 from services.retrieval.fuse import QuestionWords, fuse, weigh
 from services.retrieval.gate import GateRules, judge
@@ -92,7 +92,6 @@ class Retriever:
         embedding: EmbeddingModel,
         reader: Reader | None,
         reranker: Reranker,
-        expansion: QueryExpansion,
         feedback: GateFeedbackRecords,
         settings: RetrievalSettings,
         mend: Callable[[str], Awaitable[IndexGap | None]],
@@ -103,7 +102,6 @@ class Retriever:
         self._embedding = embedding
         self._reader = reader
         self._reranker = reranker
-        self._expansion = expansion
         self._feedback = feedback
         self._settings = settings
         self._mend = mend
@@ -116,17 +114,19 @@ class Retriever:
         question: Question,
         *,
         strictness: Strictness = Strictness.ASKED,
-        expand: bool = True,
+        words: Sequence[str] = (),
     ) -> Retrieval:
         """Return the approved passages of one collection for a question, and why the others are not approved.
 
-        A short follow-up question is searched alone and together with the previous question, and the better result
-        counts. If the embedding service or the vectors fail, the search continues by words alone and the warning says
-        so. If a rerank service fails, nothing is approved and the warning says so. Raise `SearchIndexError` if the
-        index fails.
+        `words` are searched in addition to the question's own. A short follow-up question is searched alone and
+        together with the previous question, and the better result counts. If the embedding service or the vectors
+        fail, the search continues by words alone and the warning says so. If a rerank service fails, nothing is
+        approved and the warning says so. Raise `SearchIndexError` if the index fails.
         """
         record_tool("retriever", self._settings.model_dump(mode="json"))
         query = build_query(question)
+        if words:
+            query = query.with_words(words)
         recall = await self._recall(collection, query)
         named = _Named(identifiers(question.text) or identifiers(question.quoted), read_question(question.text))
         found = await self._judge(collection, query, recall, strictness, named)
@@ -136,20 +136,30 @@ class Retriever:
             going_on = await self._judge(collection, together, recall, strictness, named.after(question.previous))
             is_better = (going_on.metrics.max_rerank_score or 0.0) >= (found.metrics.max_rerank_score or 0.0)
             return going_on if going_on.status is RetrievalStatus.USABLE and is_better else found
-        if not expand or (found.status is not RetrievalStatus.LOW_CONFIDENCE and found.quotable):
-            return found
-        if (found.metrics.max_rerank_score or 0.0) < _NEAR_MISS:
-            return found
+        return replace(found, expansions=tuple(words))
+
+    async def aliases(self, collection: str, question: Question) -> list[str]:
+        """Return other words for what a question names, as the group's own documents define them.
+
+        Raise `SearchIndexError` if the index fails.
+        """
+        query = build_query(question)
         with stage("expand"):
-            words = await self._expansion.words(collection, query, recall.hidden)
+            hidden = await self._records.hidden_builds(collection)
+            return new_words(query, await self._index.aliases(collection, query.text, MOST_WORDS, hidden))
+
+    async def retrieve_twice(
+        self, collection: str, question: Question, *, strictness: Strictness = Strictness.ASKED
+    ) -> Retrieval:
+        """Return what a question finds without a model: by its own words, or if they fall short by aliases, too.
+
+        Raise as `retrieve` does.
+        """
+        found = await self.retrieve(collection, question, strictness=strictness)
+        words = await self.aliases(collection, question) if is_near_miss(found) else []
         if not words:
             return found
-        query = query.with_words(words)
-        recall = await self._recall(collection, query)
-        second = await self._judge(collection, query, recall, strictness, named)
-        is_better = second.quotable or found.status is not RetrievalStatus.USABLE
-        chosen = second if second.status is RetrievalStatus.USABLE and is_better else found
-        return replace(chosen, expansions=tuple(words))
+        return better(found, await self.retrieve(collection, question, strictness=strictness, words=words))
 
     async def search(self, collection: str, words: str, limit: int) -> tuple[Reference, ...]:
         """Return passages for a manual search, best first, whether or not the gate would approve them for an answer."""
@@ -337,6 +347,23 @@ class Retriever:
         except EmbeddingError as error:
             log.warning("searching by words alone: %s", error)
             return None, f"{error.told()}{_BY_WORDS}"
+
+
+def is_near_miss(found: Retrieval) -> bool:
+    """Return whether other words might find what a question's own words did not: not for greetings."""
+    if found.status is not RetrievalStatus.LOW_CONFIDENCE and found.quotable:
+        return False
+    return (found.metrics.max_rerank_score or 0.0) >= _NEAR_MISS
+
+
+def better(first: Retrieval, second: Retrieval) -> Retrieval:
+    """Return the result of the second search if it is usable and at least as certain, otherwise that of the first.
+
+    Either one names the words that were added.
+    """
+    is_better = second.quotable or first.status is not RetrievalStatus.USABLE
+    chosen = second if second.status is RetrievalStatus.USABLE and is_better else first
+    return replace(chosen, expansions=second.expansions)
 
 
 def _evidence(

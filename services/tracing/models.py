@@ -117,13 +117,16 @@ class QuestionTrace(Part):
     """What belongs to the question.
 
     `quoted` is the message that it replies to, `previous` the question before it if it refers to that. `searched` is
-    what was searched, `expansions` are the words that a second round added.
+    what was searched, `expansions` are the words that a second round added. `category` and `sub_category` are those of
+    `services.workflows.qa.models`, empty for what is no question.
     """
 
     quoted: str = ""
     previous: str = ""
     searched: str = ""
     expansions: list[str] = []
+    category: str = ""
+    sub_category: str = ""
 
     @property
     def own(self) -> "QuestionTrace":
@@ -136,7 +139,8 @@ class RequestTrace(Part):
 
     `chat` is the group or private chat (`Session.chat`) to which alone the record belongs. `session_id` is empty for
     what the bot does unasked. `turn_id` is the entry in the log of turns, `message_id` the message in QQ. `notice` is
-    what the answer says about failures. `erased` means that the texts were removed since.
+    what the answer says about failures. `confidence` is the estimated probability that the answer is right. `erased`
+    means that the texts were removed since.
     """
 
     kind: str
@@ -147,6 +151,7 @@ class RequestTrace(Part):
     message_id: int | None = None
     outcome: str = ""
     notice: str = ""
+    confidence: float | None = None
     erased: bool = False
     question: QuestionTrace = Field(default_factory=QuestionTrace)
     gate: GateTrace | None = None

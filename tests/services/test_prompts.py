@@ -19,10 +19,19 @@ PROMPTS = [
     "rag/conversation",
     "rag/general",
     "memory/summary",
-    "retrieval/expand",
+    "qa/analyse",
+    "qa/technical",
     "llm/repair",
 ]
-ANSWER = {"persona": "你是群知。", "fence": "====", "context": "资料", "chat_history": [], "input": "问题"}
+TODAY = "2026年11月22日，星期日"
+ANSWER = {
+    "persona": "你是群知。",
+    "today": TODAY,
+    "fence": "====",
+    "context": "资料",
+    "chat_history": [],
+    "input": "问题",
+}
 
 
 @pytest.fixture
@@ -59,7 +68,7 @@ def test_the_shipped_prompts_load_and_fill() -> None:
     assert system.count("==边界==") == 3
     assert system.rstrip().endswith("==边界==\n资料\n==边界==")
     assert messages[-1].text == "问题"
-    values = {"persona": "你是群知。", "chat_history": history, "input": "问题"}
+    values = {"persona": "你是群知。", "today": TODAY, "chat_history": history, "input": "问题"}
     for template, mark in (
         (prompts.conversation, {"nothing": "【没有】", "chat": "【闲聊】"}),
         (prompts.general, {"chat": "【闲聊】"}),

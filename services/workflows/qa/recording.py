@@ -1,21 +1,58 @@
-"""The answer to a question and its retrieval, as the record of the request keeps them."""
+"""What is kept of a question and its answer: the exchange in the conversation, and the record of the request."""
 
+import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from services.grounding.models import Answer
+from services.errors import HistoryError, RecordsError
+from services.grounding.models import Answer, AnswerKind
+from services.memory.turns import Turn
 from services.records.conversations import Source
 from services.retrieval.models import Candidate, Question, Reference, Retrieval
 from services.retrieval.query import build_query
 from services.tracing.models import CandidateTrace, GateTrace, ModelContext, PassageTrace, QuestionTrace
+from services.workflows.qa.models import QuestionCategory
+from services.workflows.qa.written import said_of
 
+log = logging.getLogger(__name__)
+
+_NOT_REMEMBERED = f"（这一轮对话没能记下来，后面可能接不上。{HistoryError.code}）"
 # The page shows so many; the others are further from the threshold.
 _CANDIDATES = 12
 # Figures are compared with the threshold by up to four digits.
 _DIGITS = 6
 
 
-def record_answer(record: ModelContext, question: Question, retrieval: Retrieval | None, answer: Answer) -> None:
-    """Complete the record of a question. `retrieval` is None if the search failed."""
+async def remember(
+    turn: Turn,
+    answer: Answer,
+    *,
+    category: QuestionCategory | None = None,
+    confidence: float | None = None,
+    retrieval: Retrieval | None = None,
+) -> Answer:
+    """Store the exchange and return the answer, with a notice if it could not be stored. A failure is not stored."""
+    if answer.kind is AnswerKind.FAILED:
+        turn.shown_sources = answer.sources
+        return answer
+    try:
+        await turn.complete(answer.text, answer.sources, said=said_of(answer), doubtful=answer.doubtful)
+    except (HistoryError, RecordsError):
+        log.exception("turn %s of %s could not be stored", turn.id, turn.session_id)
+        return replace(answer, notice=answer.notice + _NOT_REMEMBERED)
+    return answer
+
+
+def record_answer(
+    record: ModelContext,
+    question: Question,
+    retrieval: Retrieval | None,
+    answer: Answer,
+    *,
+    category: QuestionCategory | None = None,
+    confidence: float | None = None,
+) -> None:
+    """Complete the record of a question. `retrieval` is None if nothing was searched."""
     record.response = answer.text
     record.trace.outcome, record.trace.notice = answer.kind.value, answer.notice
     record.trace.question = QuestionTrace(
@@ -23,7 +60,10 @@ def record_answer(record: ModelContext, question: Question, retrieval: Retrieval
         previous=question.previous,
         searched=build_query(Question(question.text, question.quoted)).text,
         expansions=list(retrieval.expansions) if retrieval else [],
+        category=category.main_category.value if category else "",
+        sub_category=(category.sub_category or "") if category else "",
     )
+    record.trace.confidence = None if confidence is None else round(confidence, _DIGITS)
     if retrieval is None:
         return
     record.retriver_chunks = [reference.text for reference in retrieval.references]

@@ -82,6 +82,16 @@ def _discloses(draft: Draft) -> bool:
     return discloses(draft.text, draft.instructions, passages)
 
 
+def is_request(question: Question) -> bool:
+    """Return whether a message asks for something without being a question: 列出奖学金条件."""
+    return _REQUEST.match(question.text.strip()) is not None
+
+
+def said_of(answer: Answer) -> str:
+    """Return what the history keeps of an answer: its text without the label that says where it does not come from."""
+    return answer.text.removeprefix(f"{GENERAL_LABEL}\n")
+
+
 def says_nothing(answer: Answer) -> bool:
     """Return whether an answer only says, in whatever words, that there is no answer."""
     return answer.kind is AnswerKind.NOTHING_FOUND or bool(_FOUND_NOTHING.search(answer.text))
@@ -99,9 +109,11 @@ def _from_references(draft: Draft) -> Answer:
     uncited = not checked.numbers and (checked.uncited or not _FOUND_NOTHING.search(checked.text))
     return Answer(
         AnswerKind.WRITTEN,
-        _marked(checked.text) if uncited else checked.text,
+        checked.text,
         tuple(source_of(references[number], number) for number in checked.numbers),
-        notice=(_UNVERIFIED_NOTICE if checked.unverified else "") + _common_notice(draft),
+        notice=(UNCITED if uncited else "")
+        + (_UNVERIFIED_NOTICE if checked.unverified else "")
+        + _common_notice(draft),
         doubtful=uncited or checked.unverified or REMARK in checked.text,
         blocks=find_blocks(checked.lines, checked.text),
     )
@@ -129,7 +141,7 @@ def _from_nothing(draft: Draft) -> Answer:
     notice = _common_notice(draft)
     if draft.general and text and not is_nothing and (is_new or not is_chat):
         blocks = find_blocks(lines, text)
-        return Answer(AnswerKind.GENERAL, f"{GENERAL_LABEL}\n{text}", notice=notice, blocks=blocks)
+        return Answer(AnswerKind.GENERAL, f"{GENERAL_LABEL}\n{text}", notice=notice, doubtful=True, blocks=blocks)
     # A model that forgot the chat mark is believed if its text cannot contain anything of its own.
     is_chat = is_chat or _is_small_talk(draft.question) or repeats(text, _history(draft))
     if text and (is_nothing or is_new or not is_chat):
@@ -149,12 +161,7 @@ def _is_small_talk(question: Question) -> bool:
     """Return whether a message asks for nothing. 列出奖学金条件 is no question, but asks for something."""
     if small_talk_reply(question.text) is not None:
         return True
-    return not asks_something(question.text) and not _REQUEST.match(question.text.strip())
-
-
-def _marked(text: str) -> str:
-    """Append the mark to the text itself, so that the history keeps it and a repeated claim stays doubtful."""
-    return f"{text}\n\n{UNCITED}" if text else ""
+    return not asks_something(question.text) and not is_request(question)
 
 
 def _lines(draft: Draft) -> list[Line]:
@@ -190,8 +197,8 @@ def _without_source_list(text: str) -> str:
 
 
 def _said(draft: Draft) -> str:
-    """Return what the conversation vouches for: the question and the history."""
-    return "\n".join((draft.question.text, draft.question.quoted, _history(draft)))
+    """Return what needs no source: the question, the date that the model was told, and the history."""
+    return "\n".join((draft.question.text, draft.question.quoted, draft.today, _history(draft)))
 
 
 def _known_addresses(draft: Draft) -> frozenset[str]:
@@ -201,8 +208,7 @@ def _known_addresses(draft: Draft) -> frozenset[str]:
 
 
 def _history(draft: Draft) -> str:
-    """Return the history without the answers that were already doubtful."""
-    return "\n".join(text for text in draft.history if not any(phrase in text for phrase in _OURS))
+    return "\n".join(draft.history)
 
 
 def _common_notice(draft: Draft) -> str:

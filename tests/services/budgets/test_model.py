@@ -363,7 +363,7 @@ async def _answering(world: World, model: ScriptedChatModel) -> tuple[QuestionAn
     traces = TraceService(TraceRecords(world.database), TraceSettings.model_construct())
     about_files = AboutFiles(Catalogue(library.records, library.index), retriever, memory)
     return QuestionAnswering(
-        retriever, chain, Turns(ConversationRecords(world.database), order), memory, traces, about_files, budget
+        retriever, chain, None, Turns(ConversationRecords(world.database), order), memory, traces, about_files, budget
     ), memory
 
 

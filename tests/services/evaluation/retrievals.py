@@ -66,16 +66,14 @@ class ScriptedRetriever:
         self._answer = answer
         self.asked: list[tuple[str, Question]] = []
 
-    async def retrieve(
+    async def retrieve_twice(
         self,
         collection: str,
         question: Question,
         *,
         strictness: Strictness = Strictness.ASKED,
-        expand: bool = True,
     ) -> Retrieval:
         """Return the scripted outcome."""
         assert strictness is Strictness.ASKED
-        assert expand
         self.asked.append((collection, question))
         return self._answer(question.text)

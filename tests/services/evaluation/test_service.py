@@ -162,15 +162,15 @@ class ChargedRetriever(ScriptedRetriever):
         self.payers: list[str] = []
         self.at_once = self.most_at_once = 0
 
-    async def retrieve(
-        self, collection: str, question: Question, *, strictness: Strictness = Strictness.ASKED, expand: bool = True
+    async def retrieve_twice(
+        self, collection: str, question: Question, *, strictness: Strictness = Strictness.ASKED
     ) -> Retrieval:
         self.payers.append(present_charge().chat)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(0.001)
         self.at_once -= 1
-        return await super().retrieve(collection, question, strictness=strictness, expand=expand)
+        return await super().retrieve_twice(collection, question, strictness=strictness)
 
 
 async def test_a_chat_pays_for_its_evaluations() -> None:

@@ -6,13 +6,10 @@ from dataclasses import dataclass, field
 from services.database import Database
 from services.embeddings.models import EmbeddingModel
 from services.index.models import IndexedChunk, IndexGap, SearchIndex
-from services.llm import ChatModel
-from services.prompts import load_prompts
 from services.reading.models import Reader
 from services.records.documents import DocumentRecords, NewDocument, Registration
 from services.records.groups import GateFeedbackRecords
 from services.records.tables import DocumentRecord, now
-from services.retrieval.expansion import QueryExpansion
 from services.retrieval.rerank import EmbeddedReranker, Reranker, load_coefficients
 from services.retrieval.retriever import Retriever
 from services.settings import RetrievalSettings
@@ -59,7 +56,6 @@ class Library:
         model: EmbeddingModel | None = None,
         reader: Reader | None = None,
         reranker: Reranker | None = None,
-        fast_model: ChatModel | None = None,
         settings: RetrievalSettings | None = None,
         mend: Callable[[str], Awaitable[IndexGap | None]] | None = None,
     ) -> Retriever:
@@ -71,7 +67,6 @@ class Library:
             model,
             reader,
             reranker or EmbeddedReranker(model.scale, load_coefficients()),
-            QueryExpansion(index, fast_model, load_prompts().expand),
             self.feedback,
             settings or RetrievalSettings.model_construct(),
             mend or _nothing_to_mend,

@@ -3,17 +3,17 @@
 import itertools
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage
 
 from services.errors import SearchIndexError
 from services.index.models import Hit, IndexedChunk, SearchRequest, SearchResult
 from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness, Verdict
+from services.retrieval.retriever import better, is_near_miss
 from services.settings import RetrievalSettings
-from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
 from tests.fakes.reader import ScriptedReader
 from tests.fakes.reranker import ScriptedReranker
@@ -193,37 +193,31 @@ async def test_a_failing_rerank_service_approves_nothing_and_says_so(library: Li
     assert {item.verdict for item in found.candidates} == {Verdict.NOT_RERANKED}
 
 
-async def test_other_words_of_the_documents_are_tried_once(library: Library) -> None:
-    await library.add(GROUP, "部署.md", ["对象存储服务（简称OSS）在控制台开通。", "对象存储服务的密钥在凭据页面生成。"])
-    reranker = ScriptedReranker()
-    found = await library.retriever_with(reranker=reranker).retrieve(GROUP, Question("OSS的密钥在哪里生成呢"))
-    assert found.status is RetrievalStatus.USABLE
-    found = await library.retriever.retrieve(GROUP, Question("怎么开oss"), expand=False)
-    assert found.expansions == ()
-
-
-async def test_the_fast_model_is_asked_only_for_a_near_miss(library: Library) -> None:
-    await library.add(GROUP, "宿舍.txt", ["宿舍每晚十一点关门，晚归须登记。"])
-    model = ScriptedChatModel(reply=AIMessage('{"words": ["关门"]}', response_metadata={"finish_reason": "stop"}))
-    reranker = ScriptedReranker()
-    retriever = library.retriever_with(reranker=reranker, fast_model=chat_model(model))
-    assert (await retriever.retrieve(GROUP, Question("qwerty"))).expansions == ()
-    assert model.prompts == []
-    near = await retriever.retrieve(GROUP, Question("宿舍几点锁"))
-    assert (near.status, near.expansions) == (RetrievalStatus.USABLE, ("关门",))
-    assert len(model.prompts) == 1
-    await retriever.retrieve(GROUP, Question("宿舍几点锁"), expand=False)
-    assert len(model.prompts) == 1
-
-
-@pytest.mark.parametrize("reply", ["不是 JSON", '{"words": "关门"}', '{"words": []}', TimeoutError("slow")])
-async def test_a_fast_model_that_fails_adds_nothing(library: Library, reply: object) -> None:
-    await library.add(GROUP, "宿舍.txt", ["宿舍每晚十一点关门，晚归须登记。"])
-    retriever = library.retriever_with(
-        reranker=ScriptedReranker(), fast_model=chat_model(ScriptedChatModel(reply=reply))
+async def test_other_words_of_the_documents_are_tried_after_a_near_miss(library: Library) -> None:
+    await library.add(
+        GROUP, "部署.md", ["海洋环境保护法（简称海保法）明年修订。", "海洋环境保护法规定了排污的申报时间。"]
     )
-    found = await retriever.retrieve(GROUP, Question("宿舍几点锁"))
-    assert (found.status, found.expansions) == (RetrievalStatus.LOW_CONFIDENCE, ())
+    given = {"海洋环境保护法（简称海保法）明年修订。": 0.2, "海洋环境保护法规定了排污的申报时间。": 0.2}
+    retriever = library.retriever_with(reranker=ScriptedReranker(given))
+    question = Question("海保法的申报时间是哪天呢")
+    assert await retriever.aliases(GROUP, question) == ["海洋环境保护法"]
+    assert (await retriever.retrieve_twice(GROUP, question)).expansions == ("海洋环境保护法",)
+    # Nothing is near, so there is nothing that other words would bring over the gate.
+    far = library.retriever_with(reranker=ScriptedReranker(dict.fromkeys(given, 0.001)))
+    assert (await far.retrieve_twice(GROUP, question)).expansions == ()
+
+
+async def test_the_second_search_counts_only_if_it_is_better(library: Library) -> None:
+    await library.add(GROUP, "宿舍.txt", ["宿舍每晚十一点关门，晚归须登记。"])
+    scores = {"宿舍每晚十一点关门，晚归须登记。": 0.1}
+    first = await library.retriever_with(reranker=ScriptedReranker(scores)).retrieve(GROUP, Question("宿舍几点锁"))
+    second = await library.retriever_with(reranker=ScriptedReranker()).retrieve(
+        GROUP, Question("宿舍几点锁"), words=["关门"]
+    )
+    assert first.status is RetrievalStatus.LOW_CONFIDENCE
+    assert is_near_miss(first)
+    assert better(first, second) == second
+    assert better(second, replace(first, expansions=("门禁",))) == replace(second, expansions=("门禁",))
 
 
 async def test_a_cited_passage_can_be_fetched_until_it_changes(library: Library) -> None:

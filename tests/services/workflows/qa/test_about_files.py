@@ -23,6 +23,7 @@ from services.session import KnowledgeCollection
 from services.settings import MemorySettings, TraceSettings
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.analysis import QuestionAnalyser
 from services.workflows.qa.service import QuestionAnswering
 from tests.fakes.chat import Reply, ScriptedChatModel, chat_model
 from tests.services.retrieval.library import Library
@@ -54,6 +55,7 @@ class World:
         return QuestionAnswering(
             retriever,
             RagChain(model, prompts) if model else None,
+            QuestionAnalyser(model, prompts.analyse) if model else None,
             Turns(self.conversations, order),
             memory,
             TraceService(TraceRecords(self.database), TraceSettings.model_construct()),

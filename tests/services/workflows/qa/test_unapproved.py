@@ -36,6 +36,7 @@ from services.session import KnowledgeCollection
 from services.settings import MemorySettings, RetrievalSettings, TraceSettings
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.analysis import QuestionAnalyser
 from services.workflows.qa.service import QuestionAnswering
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.index import MemoryIndex
@@ -209,7 +210,13 @@ async def answers(world: World, case: Case, model: ScriptedChatModel, session_id
     chain = RagChain(chat, prompts, general_knowledge=case.general) if chat else None
     about_files = AboutFiles(Catalogue(world.library.records, world.library.index), retriever, memory)
     answering = QuestionAnswering(
-        retriever, chain, Turns(world.conversations, order), memory, world.traces, about_files
+        retriever,
+        chain,
+        QuestionAnalyser(chat, prompts.analyse) if chat else None,
+        Turns(world.conversations, order),
+        memory,
+        world.traces,
+        about_files,
     )
     if not case.unasked:
         return [await answering.ask(session_id, 2, GROUP, QUESTION) for _ in range(2)]

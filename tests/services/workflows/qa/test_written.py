@@ -46,7 +46,7 @@ def test_a_cited_answer_names_file_and_page() -> None:
 
 def test_an_answer_that_cites_nothing_is_marked_and_lists_nothing() -> None:
     answer = reviewed("可以报销。", FOUND)
-    assert (answer.text, answer.sources, answer.doubtful) == (f"可以报销。\n\n{UNCITED}", (), True)
+    assert (answer.text, answer.notice, answer.sources, answer.doubtful) == ("可以报销。", UNCITED, (), True)
 
 
 @pytest.mark.parametrize("text", ["资料里没有提到这个。", "没有找到火车票的规定。"])
@@ -120,11 +120,9 @@ def test_what_asks_for_something_is_not_chatted_away() -> None:
     assert reviewed("我是群知，由许多能干的人做成，" * 9, NOTHING, question="你好").text.startswith("你好，我在。")
 
 
-@pytest.mark.parametrize("mark", [UNCITED, GENERAL_LABEL, "（未核实）"])
-def test_what_was_doubtful_once_vouches_for_nothing(mark: str) -> None:
-    said = f"食堂 11:30 开门{mark}"
-    assert reviewed(f"{CHAT_MARK}食堂 11:30 开门。", NOTHING, said=said).kind is AnswerKind.NOTHING_FOUND
-    assert reviewed("食堂 11:30 开门〔1〕。", FOUND, said=said).text == "食堂 11:30 开门〔1〕（未核实）。"
+def test_only_what_the_history_vouches_for_may_be_repeated() -> None:
+    assert reviewed(f"{CHAT_MARK}食堂 11:30 开门。", NOTHING).kind is AnswerKind.NOTHING_FOUND
+    assert reviewed("食堂 11:30 开门〔1〕。", FOUND).text == "食堂 11:30 开门〔1〕（未核实）。"
     repeated = reviewed(f"{CHAT_MARK}食堂 11:30 开门。", NOTHING, said="食堂 11:30 开门")
     assert (repeated.kind, repeated.doubtful) == (AnswerKind.WRITTEN, False)
 

@@ -1,0 +1,265 @@
+"""The nodes of the graph: what happens to a question, one step each.
+
+The nodes hand live objects to each other through the `TurnWork` in the context, and write to the state what a
+checkpoint has to keep. Their names are stored in checkpoints: a review that waits for days continues at its node.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from services.errors import SearchIndexError
+from services.grounding.models import Answer, AnswerKind
+from services.records.tables import now
+from services.retrieval.models import Question, RetrievalStatus, Strictness
+from services.retrieval.retriever import Retriever, better
+from services.retrieval.wording import asks_something, follows_up
+from services.workflows.qa.about_files import AboutFiles
+from services.workflows.qa.analysis import QuestionAnalyser
+from services.workflows.qa.answers import as_state, documents_of, from_state
+from services.workflows.qa.classification import classify_by_rules, is_vague
+from services.workflows.qa.confidence import confidence
+from services.workflows.qa.generation import AnswerGeneration
+from services.workflows.qa.models import MainCategory, QuestionCategory
+from services.workflows.qa.recording import remember
+from services.workflows.qa.small_talk import small_talk_reply
+from services.workflows.qa.state import ConversationState, TurnWork
+from services.workflows.qa.technical import completed
+from services.workflows.qa.written import says_nothing
+
+MOST_ROUNDS = 2
+_LOOK_BACK = 4
+# A question of more characters than this says what it is about, even if it begins with 那.
+_SHORT_CHARS = 25
+
+CLARIFY = "没看懂想问什么，请说具体一点：是哪件事，或者哪个文件里的。"
+CLARIFY_TROUBLE = "没看出是什么地方的问题。请说是哪个软件或哪一步，再把报错原文贴出来。"
+
+
+@dataclass(frozen=True, slots=True)
+class QAServices:
+    """The services that the nodes use.
+
+    `analyser` is None without a model. `review_below` is the confidence below which a person is asked, 0 for never.
+    """
+
+    retriever: Retriever
+    about_files: AboutFiles
+    generation: AnswerGeneration
+    analyser: QuestionAnalyser | None
+    strictness: Strictness
+    review_below: float
+
+
+@dataclass(frozen=True, slots=True)
+class QAContext:
+    """What a node gets beside the state: the services, and the turn in hand."""
+
+    services: QAServices
+    work: TurnWork
+
+
+async def classify(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Find out what kind of message this is: small talk, about the files, a question, or nothing to go on.
+
+    The rules come first, because they cost nothing. The fast model is asked about a short question that may go on from
+    the one before; the same call says how it continues.
+    """
+    services, work = runtime.context.services, runtime.context.work
+    if reply := small_talk_reply(work.question.text):
+        work.answer = Answer(AnswerKind.WRITTEN, reply)
+        return _classified(None)
+    try:
+        work.file_reply = await services.about_files.reply(work.collection, work.question, work.turn, work.names)
+    except SearchIndexError as error:
+        return _failed(work, error)
+    if work.file_reply is not None and work.file_reply.certain:
+        return _classified(None)
+    category = classify_by_rules(work.question)
+    if services.analyser is not None and await _may_continue(work, category):
+        work.analysis = await services.analyser.analyse(work.question, work.turn.history)
+        if work.analysis is not None and work.analysis.confidence > (category.confidence if category else 0.0):
+            category = work.analysis.category if category or work.analysis.standalone_question else None
+    if category is None and await _previous(work):
+        # It says nothing alone, but there is a question before it.
+        category = QuestionCategory(main_category=MainCategory.OTHER, confidence=0.0)
+    return _classified(category)
+
+
+async def clarify(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Ask back, because the message does not say what it is about."""
+    work = runtime.context.work
+    wrong = classify_by_rules(replace(work.question, quoted="。"))
+    trouble = wrong is not None and wrong.main_category is MainCategory.TECHNICAL
+    work.answer = Answer(AnswerKind.CLARIFIED, CLARIFY_TROUBLE if trouble else CLARIFY)
+    return _generated(work, None)
+
+
+async def rewrite(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Complete a question that goes on from the one before; leave any other untouched.
+
+    What is written here is searched and answered.
+    """
+    work = runtime.context.work
+    whole = work.analysis.standalone_question if work.analysis else ""
+    if whole:
+        work.question = replace(work.question, text=whole)
+        return {"rewritten_question": whole}
+    previous = await _previous(work)
+    if not previous:
+        return {}
+    work.question = replace(work.question, previous=previous)
+    return {"rewritten_question": f"{previous} {work.question.text}"}
+
+
+async def retrieve(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Search the group's files, in a second round with other words, too."""
+    services, work = runtime.context.services, runtime.context.work
+    try:
+        found = await services.retriever.retrieve(
+            work.collection, work.question, strictness=services.strictness, words=work.words
+        )
+    except SearchIndexError as error:
+        return _failed(work, error)
+    work.retrieval = better(work.retrieval, found) if work.retrieval is not None else found
+    return {"retrieved_documents": documents_of(work.retrieval), "rounds": state.get("rounds", 0) + 1}
+
+
+async def expand(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Look for other words: those that the documents define, otherwise those that the fast model knows."""
+    services, work = runtime.context.services, runtime.context.work
+    try:
+        words = await services.retriever.aliases(work.collection, work.question)
+    except SearchIndexError as error:
+        return _failed(work, error)
+    if not words and services.analyser is not None:
+        if work.analysis is None:
+            work.analysis = await services.analyser.analyse(work.question, work.turn.history)
+        words = work.analysis.other_words if work.analysis is not None else []
+    work.words = tuple(words)
+    return {}
+
+
+async def generate(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Write or quote the answer, and say how sure it is."""
+    services, work = runtime.context.services, runtime.context.work
+    history, reply = work.turn.history, work.file_reply
+    if reply is not None and reply.certain:
+        work.retrieval = reply.passages
+        work.answer = await services.generation.summary(work.question, reply, history)
+        return _generated(work, None)
+    if work.retrieval is None:
+        raise RuntimeError("nothing was retrieved before an answer")
+    if reply is not None and work.retrieval.status is not RetrievalStatus.USABLE:
+        work.answer = reply.answer
+        return _generated(work, None)
+    category = state.get("classification")
+    written = await services.generation.answer(
+        work.question,
+        work.retrieval,
+        history,
+        QuestionCategory.model_validate(category) if category else None,
+        include_code=work.include_code,
+    )
+    work.answer = written.answer
+    if reply is not None and says_nothing(work.answer):
+        work.answer = reply.answer
+    sure = confidence(work.answer, work.retrieval)
+    work.technical = written.technical and completed(written.technical, work.answer.sources, sure)
+    return _generated(work, sure)
+
+
+async def review(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Wait for a person's decision about the answer. Nothing may happen here before it, because the node runs again."""
+    decision: dict[str, Any] = interrupt({"confidence": state.get("confidence")})
+    return {"decision": decision}
+
+
+async def answer(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Settle what is sent: the answer as it stands, or as a person decided."""
+    work, decision = runtime.context.work, state.get("decision")
+    if decision is not None:
+        drafted = state.get("generated_answer")
+        work.answer = decided(from_state(drafted) if drafted else Answer(AnswerKind.REVIEWED, ""), decision)
+    elif work.answer is None:
+        raise RuntimeError("no answer at the end of a turn")
+    return {
+        "messages": [AIMessage(work.answer.text)],
+        "generated_answer": as_state(work.answer, work.technical),
+        "last_updated": now().isoformat(),
+    }
+
+
+async def collect_feedback(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Store the exchange, to which a rating can refer from now on."""
+    work = runtime.context.work
+    if work.answer is None:
+        raise RuntimeError("no answer to store")
+    category = state.get("classification")
+    work.answer = await remember(
+        work.turn,
+        work.answer,
+        category=QuestionCategory.model_validate(category) if category else None,
+        confidence=state.get("confidence"),
+        retrieval=work.retrieval,
+    )
+    return {"user_feedback": None}
+
+
+def decided(drafted: Answer, decision: dict[str, Any]) -> Answer:
+    """Return the answer after a person's decision: the draft as it was, their own text, or why there is none."""
+    text = str(decision.get("text") or "")
+    match decision.get("kind"):
+        case "approved":
+            return replace(drafted, kind=AnswerKind.REVIEWED, notice="", doubtful=False)
+        case "edited":
+            return Answer(AnswerKind.REVIEWED, text or drafted.text)
+        case _:
+            return Answer(AnswerKind.REVIEWED, text)
+
+
+async def continues(work: TurnWork) -> bool:
+    """Return whether a question goes on from the one before it."""
+    return bool(work.analysis and work.analysis.standalone_question) or bool(await _previous(work))
+
+
+async def _may_continue(work: TurnWork, category: QuestionCategory | None) -> bool:
+    """Return whether a question may need the conversation to be understood, and there is one."""
+    text = work.question.text
+    if len(text) > _SHORT_CHARS or not (category is None or follows_up(text) or len(text) <= _SHORT_CHARS // 2):
+        return False
+    return bool(await work.turn.history.last_questions(1))
+
+
+async def _previous(work: TurnWork) -> str:
+    """Return the last complete question before this one, if this one refers to it."""
+    if not follows_up(work.question.text):
+        return ""
+    asked = await work.turn.history.last_questions(_LOOK_BACK)
+    return next((text for text in asked if _is_complete(text)), "")
+
+
+def _is_complete(text: str) -> bool:
+    return not follows_up(text) and asks_something(text) and not is_vague(Question(text))
+
+
+def _classified(category: QuestionCategory | None) -> dict[str, Any]:
+    if category is None:
+        return {"question_category": None, "classification": None}
+    return {
+        "question_category": category.main_category.value,
+        "classification": category.model_dump(mode="json"),
+    }
+
+
+def _generated(work: TurnWork, sure: float | None) -> dict[str, Any]:
+    assert work.answer is not None  # noqa: S101
+    return {"generated_answer": as_state(work.answer, work.technical), "confidence": sure}
+
+
+def _failed(work: TurnWork, error: SearchIndexError) -> dict[str, Any]:
+    work.answer = Answer(AnswerKind.FAILED, error.told())
+    return {"error": str(error)}

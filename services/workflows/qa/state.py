@@ -1,0 +1,66 @@
+"""What one turn carries through the graph: the state that a checkpoint keeps, and what lives in memory only."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypedDict
+
+from langchain_core.documents import Document
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+
+from services.grounding.models import Answer
+from services.memory.turns import Turn
+from services.retrieval.models import Question, Retrieval
+from services.workflows.qa.about_files import FileReply, UploaderNames
+from services.workflows.qa.models import QuestionAnalysis, TechnicalAnswer
+
+
+class ConversationState(TypedDict, total=False):
+    """The state of the specification, in values that survive JSON, and four fields of ours.
+
+    `retrieved_documents` are the approved passages. `question_category` is a `MainCategory`, `generated_answer` an
+    answer as `answers.as_state` writes it. `thread_id` names the turn: each has a thread of its own. `user_feedback`
+    stays empty, because feedback comes after the turn has ended and is kept in the records.
+
+    `classification` is a whole `QuestionCategory`; `rounds` counts the searches; `confidence` is the probability that
+    the answer is right; `decision` is what a person said about it.
+    """
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    retrieved_documents: list[Document]
+    current_question: str
+    rewritten_question: str | None
+    question_category: str | None
+    generated_answer: dict[str, Any] | None
+    thread_id: str
+    turn_count: int
+    last_updated: str
+    conversation_summary: str | None
+    user_feedback: dict[str, Any] | None
+    error: str | None
+    classification: dict[str, Any] | None
+    rounds: int
+    confidence: float | None
+    decision: dict[str, Any] | None
+
+
+@dataclass(slots=True)
+class TurnWork:
+    """What the nodes of one turn hand to each other and no checkpoint keeps: it is needed only until the answer stands.
+
+    `question` is what is searched and answered: the member's own, or the rewritten one. `words` are added to it for a
+    second search. `answer` is None until something answers; after a review it is rebuilt from the state.
+    """
+
+    collection: str
+    question: Question
+    turn: Turn
+    names: UploaderNames
+    can_wait: bool = False
+    include_code: bool = True
+    file_reply: FileReply | None = None
+    analysis: QuestionAnalysis | None = None
+    words: tuple[str, ...] = ()
+    retrieval: Retrieval | None = None
+    answer: Answer | None = None
+    technical: TechnicalAnswer | None = None
+    calls: list[str] = field(default_factory=list[str])
