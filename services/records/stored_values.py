@@ -18,9 +18,11 @@ log = logging.getLogger(__name__)
 
 
 class StoredValue(BaseModel):
-    """The base class of values in a column. Each has a `version`, which belongs to its shape."""
+    """The base class of values in a column. `version` belongs to the shape of each subclass."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = 1
 
 
 class StoredMessage(StoredValue):
@@ -29,7 +31,7 @@ class StoredMessage(StoredValue):
     What a `doubtful` answer states is not known to be true, although it was said.
     """
 
-    version: Literal[2] = 2
+    version: Literal[2] = 2  # pyright: ignore[reportIncompatibleVariableOverride]
     type: Literal["human", "ai", "system"]
     text: str
     doubtful: bool = False
@@ -53,8 +55,29 @@ class Source:
 class StoredSources(StoredValue):
     """The sources of one answer."""
 
-    version: Literal[1] = 1
     sources: tuple[Source, ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedPassage:
+    """A passage that was approved for an answer: chunks `first_ordinal` to `last_ordinal` of a build, and its score."""
+
+    build_id: str
+    first_ordinal: int
+    last_ordinal: int
+    score: float
+
+
+class StoredPassages(StoredValue):
+    """The passages that were approved for one answer, best first."""
+
+    passages: tuple[RetrievedPassage, ...] = Field(min_length=1)
+
+
+class StoredToolCalls(StoredValue):
+    """The names of the tools that were called for one answer, in order."""
+
+    names: tuple[str, ...] = Field(min_length=1)
 
 
 class UploadSource(StoredValue):
@@ -64,7 +87,6 @@ class UploadSource(StoredValue):
     a stranger wrote in private.
     """
 
-    version: Literal[1] = 1
     file_id: str
     busid: int
     url: str

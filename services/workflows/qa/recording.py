@@ -8,6 +8,8 @@ from services.errors import HistoryError, RecordsError
 from services.grounding.models import Answer, AnswerKind
 from services.memory.turns import Turn
 from services.records.conversations import Source
+from services.records.stored_values import RetrievedPassage
+from services.records.tables import TurnOutcome
 from services.retrieval.models import Candidate, Question, Reference, Retrieval
 from services.retrieval.query import build_query
 from services.tracing.models import CandidateTrace, GateTrace, ModelContext, PassageTrace, QuestionTrace
@@ -32,6 +34,15 @@ async def remember(
     retrieval: Retrieval | None = None,
 ) -> Answer:
     """Store the exchange and return the answer, with a notice if it could not be stored. A failure is not stored."""
+    turn.details = replace(
+        turn.details,
+        outcome=TurnOutcome(answer.kind),
+        category=category.main_category.value if category else "",
+        sub_category=(category.sub_category or "") if category else "",
+        confidence=confidence,
+        retrieved=retrieved_passages(retrieval.references if retrieval else ()),
+    )
+    answer = replace(answer, turn_id=turn.id)
     if answer.kind is AnswerKind.FAILED:
         turn.shown_sources = answer.sources
         return answer
@@ -77,6 +88,16 @@ def record_answer(
         warning=retrieval.warning,
         candidates=[_candidate(candidate) for candidate in retrieval.candidates[:_CANDIDATES]],
         passages=list(_passages(retrieval.references, answer.sources)),
+    )
+
+
+def retrieved_passages(references: Iterable[Reference]) -> tuple[RetrievedPassage, ...]:
+    """Return approved references as the log of turns keeps them."""
+    return tuple(
+        RetrievedPassage(
+            reference.build_id, reference.first_ordinal, reference.last_ordinal, round(reference.score, _DIGITS)
+        )
+        for reference in references
     )
 
 
