@@ -13,6 +13,7 @@ from langchain_core.runnables import Runnable
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from services.llm import ChatModel
+from services.prompts import load_prompts
 
 Answer = str | AIMessage | Exception
 Reply = Answer | Callable[[list[BaseMessage]], Answer | Awaitable[Answer]]
@@ -90,4 +91,6 @@ class ScriptedChatModel(BaseChatModel):
 
 def chat_model(scripted: ScriptedChatModel, deadline_s: float = 10) -> ChatModel:
     """Return the model in the product's wrapper."""
-    return ChatModel(scripted, "scripted", deadline_s=deadline_s, structured_method="json_mode")
+    return ChatModel(
+        scripted, "scripted", deadline_s=deadline_s, structured_method="json_mode", repair=load_prompts().repair
+    )

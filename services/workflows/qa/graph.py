@@ -10,8 +10,9 @@ classify ─┬─(says nothing)─► clarify ───────────
                                           └─► answer ─► collect feedback
 """
 
-from typing import Any, Literal
+from typing import Literal
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -95,6 +96,6 @@ async def _after_generate(state: ConversationState, runtime: Runtime[QAContext])
     return "review" if low and context.work.can_wait else "answer"
 
 
-def thread_config(thread_id: str) -> dict[str, Any]:
+def thread_config(thread_id: str) -> RunnableConfig:
     """Return the configuration of one turn's thread."""
     return {"configurable": {"thread_id": thread_id}, "recursion_limit": RECURSION_LIMIT}
