@@ -132,7 +132,7 @@ async def ask(shelf: Shelf, question: GroupQuestion, strictness: Strictness) -> 
     """Ask a question as a member of its group; the answer is a quotation."""
     previous = question.previous if follows_up(question.text) else ""
     asked = Question(question.text, previous=previous)
-    retrieval = await shelf.retriever.retrieve(question.group, asked, strictness=strictness)
+    retrieval = await shelf.retriever.retrieve_twice(question.group, asked, strictness=strictness)
     talk = small_talk_reply(question.text) if not retrieval.references else None
     answer = Answer(AnswerKind.WRITTEN, talk) if talk else excerpt_answer(asked, retrieval)
     ordered = sorted(retrieval.candidates, key=lambda item: -item.fused)

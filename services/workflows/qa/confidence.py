@@ -3,7 +3,7 @@
 import math
 
 from services.grounding.models import Answer, AnswerKind
-from services.retrieval.models import Retrieval, Verdict
+from services.retrieval.models import Retrieval
 
 # A logistic regression on whether a quotation was right, fitted on the quoted answers of the development groups with
 # L2 = 1: the intercept, and the weights of the log-odds of the best score and of the second one. With each group left
@@ -38,10 +38,14 @@ def confidence(answer: Answer, retrieval: Retrieval | None) -> float | None:
         ),
         default=scores[0],
     )
-    others = [item.rerank_score or 0.0 for item in retrieval.candidates if item.verdict is not Verdict.NOT_RERANKED]
-    second = sorted(others, reverse=True)[1] if len(others) > 1 else 0.0
-    estimate = from_scores(best, second)
+    estimate = from_scores(best, second_score(retrieval))
     return min(estimate, _UNCONFIRMED) if answer.doubtful else estimate
+
+
+def second_score(retrieval: Retrieval) -> float:
+    """Return the second best score of the gate, 0 if there is none."""
+    scores = sorted((item.rerank_score or 0.0 for item in retrieval.candidates), reverse=True)
+    return scores[1] if len(scores) > 1 else 0.0
 
 
 def from_scores(best: float, second: float) -> float:
