@@ -9,10 +9,11 @@ from services.access import Access
 from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget, require_prices
 from services.budgets.questions import QuestionBudget
-from services.database import open_database, sqlite_url
+from services.database import Database, open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
+from services.faq.service import FaqService
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
 from services.knowledge.catalogue import Catalogue
@@ -34,6 +35,7 @@ from services.reading.models import Reader
 from services.records.conversations import ConversationRecords
 from services.records.dialogues import DialogueRecords
 from services.records.documents import DocumentRecords
+from services.records.faq import FaqRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.pulls import PullRecords
 from services.records.sent_answers import SentAnswerRecords
@@ -73,6 +75,7 @@ class Services:
     questions: QuestionBudget
     proactive: ProactiveService
     evaluations: Evaluations
+    faq: FaqService
     conversations: ConversationRecords
     traces: TraceService
     model_budget: ModelBudget
@@ -185,6 +188,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
+            faq=_open_faq(database, documents, embedding, stack),
             conversations=conversations,
             traces=traces,
             model_budget=model_budget,
@@ -200,6 +204,14 @@ def _open_models(settings: Settings, budget: ModelBudget, prompts: Prompts, stac
         stack.push_async_callback(opened.aclose)
     require_prices(settings.budget, models.all if models else ())
     return models
+
+
+def _open_faq(
+    database: Database, documents: DocumentRecords, embedding: EmbeddingModel, stack: AsyncExitStack
+) -> FaqService:
+    faq = FaqService(FaqRecords(database), documents, embedding)
+    stack.push_async_callback(faq.close)
+    return faq
 
 
 async def _open_reader(settings: Settings, stack: AsyncExitStack) -> Reader | None:

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from qq.messages import shortened
 from qq.reports.retrieval import reason
 from services.evaluation.models import Evaluation, SampleOutcome
+from services.text.spreadsheets import inert
 
 _SHOWN = 8
-# Spreadsheets take these characters for the start of a formula, including the full-width forms, which East Asian
-# editions convert.
-_FORMULA = tuple("=+-@\t\r＝＋－＠")
 _HEADER = ("问题", "应答", "结果", "对错", "得分", "门槛", "原因", "最接近的资料", "应在文件", "用时毫秒")
 
 
@@ -74,7 +72,7 @@ def _row(outcome: SampleOutcome) -> Sequence[str]:
         outcome.question.document,
         f"{outcome.seconds * 1000:.0f}",
     )
-    return [f"'{cell}" if cell.lstrip(" ").startswith(_FORMULA) else cell for cell in cells]
+    return [inert(cell) for cell in cells]
 
 
 def _yes_or_no(value: bool | None, yes: str, no: str) -> str:

@@ -80,6 +80,26 @@ class StoredToolCalls(StoredValue):
     names: tuple[str, ...] = Field(min_length=1)
 
 
+@dataclass(frozen=True, slots=True)
+class BasisDocument:
+    """A document as it was when an answer that rests on it was approved.
+
+    `content_hash` is empty if it had changed by then, so that no document is like it.
+    """
+
+    number: int
+    name: str
+    version: int
+    content_hash: str
+    chunk_count: int
+
+
+class StoredBasis(StoredValue):
+    """The documents that an approved answer rests on."""
+
+    documents: tuple[BasisDocument, ...] = Field(min_length=1)
+
+
 class UploadSource(StoredValue):
     """What is needed, beside its name and size, to fetch a file again.
 

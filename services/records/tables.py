@@ -3,12 +3,13 @@
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, String, Text, TypeDecorator
+from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, LargeBinary, String, Text, TypeDecorator
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from services.records.stored_values import (
     JSONColumn,
+    StoredBasis,
     StoredMessage,
     StoredPassages,
     StoredSources,
@@ -386,3 +387,40 @@ class SentAnswerRecord(Base):
     message_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     turn_id: Mapped[int] = mapped_column(ForeignKey("turns.id", ondelete="CASCADE"), index=True)
     sent_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class FaqState(StrEnum):
+    """Whether a version of an approved answer is in use. A deleted entry keeps its number and nothing else."""
+
+    CURRENT = "current"
+    REPLACED = "replaced"
+    DELETED = "deleted"
+
+
+class FaqRecord(Base):
+    """One version of an approved answer to a question. Numbers are counted for each collection and never reused.
+
+    `normal` is the question in the form in which equal ones are the same. `basis` names the documents that the answer
+    rests on. `vector` is that of the question as little-endian float32 by the model `fingerprint`, or None while it is
+    missing.
+    """
+
+    __tablename__ = "faq_entries"
+    __table_args__ = (Index("faq_versions", "collection", "number", "version", unique=True),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    collection: Mapped[str] = mapped_column(String(64))
+    number: Mapped[int]
+    version: Mapped[int]
+    state: Mapped[FaqState] = mapped_column(String(16))
+    question: Mapped[str] = mapped_column(Text)
+    normal: Mapped[str] = mapped_column(Text)
+    answer: Mapped[str] = mapped_column(Text)
+    sources: Mapped[StoredSources | None] = mapped_column(JSONColumn(StoredSources))
+    basis: Mapped[StoredBasis | None] = mapped_column(JSONColumn(StoredBasis))
+    origin: Mapped[str] = mapped_column(String(16))
+    approver_id: Mapped[int] = mapped_column(BigInteger)
+    approver_name: Mapped[str] = mapped_column(Text)
+    approved_at: Mapped[datetime]
+    vector: Mapped[bytes | None] = mapped_column(LargeBinary)
+    fingerprint: Mapped[str] = mapped_column(String(64), default="")

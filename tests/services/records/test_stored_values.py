@@ -18,18 +18,29 @@ from sqlalchemy import create_engine
 from services.database import Database, open_database, sqlite_url
 from services.errors import DamagedRecord
 from services.records.conversations import ConversationRecords
-from services.records.stored_values import Source, StoredMessage, StoredSources, StoredValue, UploadSource, read_value
+from services.records.stored_values import (
+    BasisDocument,
+    Source,
+    StoredBasis,
+    StoredMessage,
+    StoredSources,
+    StoredValue,
+    UploadSource,
+    read_value,
+)
 from services.records.uploads import UploadRecords
 
 MIGRATIONS = Path(__file__).parents[3] / "services" / "migrations"
 SESSION = "group_1_2"
 CITED = [Source(1, "制度.pdf 第3页", 4, "b1", 2, 3)]
 SOURCE = UploadSource(file_id="/id", busid=102, url="http://host/f", via=777)
-KINDS: tuple[type[StoredValue], ...] = (StoredMessage, StoredSources, UploadSource)
+KINDS: tuple[type[StoredValue], ...] = (StoredMessage, StoredSources, StoredBasis, UploadSource)
 
 integers = st.integers(-(2**63), 2**63 - 1)
 sources = st.builds(Source, integers, st.text(), integers, st.text(), integers, integers)
+documents = st.builds(BasisDocument, integers, st.text(), integers, st.text(), integers)
 values = st.one_of(
+    st.builds(StoredBasis, documents=st.lists(documents, min_size=1, max_size=4).map(tuple)),
     st.builds(StoredMessage, type=st.sampled_from(["human", "ai", "system"]), text=st.text()),
     st.builds(StoredSources, sources=st.lists(sources, min_size=1, max_size=4).map(tuple)),
     st.builds(UploadSource, file_id=st.text(), busid=integers, url=st.text(), via=integers | st.none()),

@@ -1,0 +1,1 @@
+"""Approved question–answer pairs of one knowledge base, found by what a question means."""
