@@ -8,7 +8,7 @@ from nonebot.rule import to_me
 from qq.budget import Questions, within_command_budget
 from qq.commands.matcher import ArgumentMessage, call_of, help_for, register
 from qq.commands.models import Command
-from qq.depends import Answering, recalls
+from qq.depends import Answering, SentMessages, recalls
 from qq.messages import answer_reply
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count, uploader_names
 from qq.working import show_reaction, working
@@ -26,22 +26,34 @@ talk = on_message(rule=to_me(), priority=90, block=True)
 
 
 async def _ask(
-    event: MessageEvent, speaker: Speaking, answering: Answering, questions: Questions, message: ArgumentMessage
+    event: MessageEvent,
+    speaker: Speaking,
+    answering: Answering,
+    questions: Questions,
+    sent_answers: SentMessages,
+    message: ArgumentMessage,
 ) -> None:
-    await _answer(event, message, speaker, answering, questions)
+    await _answer(event, message, speaker, answering, questions, sent_answers)
 
 
 @talk.handle()
-async def _(event: MessageEvent, speaker: Speaking, answering: Answering, questions: Questions) -> None:
+async def _(
+    event: MessageEvent, speaker: Speaking, answering: Answering, questions: Questions, sent_answers: SentMessages
+) -> None:
     call = call_of(event)
     if call is None or not call.is_like_a_command:
-        await _answer(event, event.message, speaker, answering, questions)
+        await _answer(event, event.message, speaker, answering, questions, sent_answers)
     elif await within_command_budget(speaker):
         await speaker.reply((await help_for(speaker)).unknown_command(call.start + call.word))
 
 
 async def _answer(
-    event: MessageEvent, message: Message, speaker: Speaker, answering: Answering, questions: Questions
+    event: MessageEvent,
+    message: Message,
+    speaker: Speaker,
+    answering: Answering,
+    questions: Questions,
+    sent_answers: SentMessages,
 ) -> None:
     question = _question(event, message)
     if unanswerable := _unanswerable(question, message):
@@ -77,7 +89,8 @@ async def _answer(
         if answer is None:
             await answering.withdraw(speaker.session_id, speaker.session.user_id, question)
             return
-        await speaker.reply(answer_reply(answer, reading_count(speaker, asked.collection)))
+        posted = await speaker.reply(answer_reply(answer, reading_count(speaker, asked.collection)))
+        await sent_answers.note(speaker.chat.self_id, speaker.session.chat, posted.message_ids, answer.turn_id)
     answering.schedule_summary(speaker.session_id)
 
 

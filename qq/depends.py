@@ -20,6 +20,7 @@ from services.container import Services, open_services
 from services.errors import ServiceError
 from services.knowledge.intake import Intake
 from services.knowledge.service import KnowledgeService
+from services.memory.dialogues import SentAnswers
 from services.memory.service import MemoryService
 from services.proactive.service import ProactiveService
 from services.settings import Settings
@@ -141,6 +142,10 @@ async def _memory() -> MemoryService:
     return services().memory
 
 
+async def _sent_answers() -> SentAnswers:
+    return services().sent_answers
+
+
 async def _answering() -> QuestionAnswering:
     return services().answering
 
@@ -154,5 +159,6 @@ async def _proactive() -> ProactiveService:
 Knowledge = Annotated[KnowledgeService, Depends(_knowledge)]
 FileIntake = Annotated[Intake, Depends(_intake)]
 Memory = Annotated[MemoryService, Depends(_memory)]
+SentMessages = Annotated[SentAnswers, Depends(_sent_answers)]
 Answering = Annotated[QuestionAnswering, Depends(_answering)]
 Proactive = Annotated[ProactiveService, Depends(_proactive)]

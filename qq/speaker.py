@@ -10,6 +10,7 @@ from nonebot.params import Depends
 
 from qq.chat import Chat
 from qq.depends import outbox, receipts, services, settings
+from qq.outbox.delivery import Posted
 from qq.outbox.replies import Reply
 from services.access import AskedKnowledge, MemberLookup
 from services.knowledge.models import DocumentEntry
@@ -79,9 +80,9 @@ class Speaker:
             return ""
         return refusal(self.place, lowest)
 
-    async def reply(self, reply: Reply) -> None:
-        """Reply to the message, quoting it."""
-        await outbox.send(self.chat, reply, self.message_id, asker=self.session.user_id)
+    async def reply(self, reply: Reply) -> Posted:
+        """Reply to the message, quoting it, and return what became of the reply."""
+        return await outbox.post(self.chat, reply, self.message_id, asker=self.session.user_id)
 
 
 def shares_knowledge() -> bool:

@@ -22,6 +22,7 @@ from services.knowledge.pulls import Pulls
 from services.knowledge.service import KnowledgeService
 from services.knowledge.storage import FileStore
 from services.llm import Models, open_models
+from services.memory.dialogues import Dialogues, SentAnswers
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
@@ -31,9 +32,11 @@ from services.rag import RagChain
 from services.reading.embedded import open_reader
 from services.reading.models import Reader
 from services.records.conversations import ConversationRecords
+from services.records.dialogues import DialogueRecords
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.pulls import PullRecords
+from services.records.sent_answers import SentAnswerRecords
 from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
@@ -64,6 +67,8 @@ class Services:
     pulls: Pulls
     retriever: Retriever
     memory: MemoryService
+    dialogues: Dialogues
+    sent_answers: SentAnswers
     answering: QuestionAnswering
     questions: QuestionBudget
     proactive: ProactiveService
@@ -93,7 +98,11 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await index.open()
         stack.push_async_callback(index.close)
 
-        documents, conversations = DocumentRecords(database), ConversationRecords(database)
+        documents, conversations, dialogues = (
+            DocumentRecords(database),
+            ConversationRecords(database, settings.session.silence),
+            Dialogues(DialogueRecords(database), settings.session.silence),
+        )
         usage = UsageRecords(database)
         model_budget = ModelBudget(usage, settings.budget)
         await model_budget.resume()
@@ -144,6 +153,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await questions.resume(usage)
 
         await turns.restore()
+        await dialogues.settle()
         traces.resume()
         await memory.resume()
         await knowledge.resume()
@@ -161,6 +171,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             pulls=pulls,
             retriever=retriever,
             memory=memory,
+            dialogues=dialogues,
+            sent_answers=SentAnswers(SentAnswerRecords(database)),
             answering=QuestionAnswering(
                 retriever,
                 chain,

@@ -11,6 +11,7 @@ import ipaddress
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlsplit
@@ -128,9 +129,15 @@ class EmbeddingSettings(SettingsSection):
 
 
 class SessionSettings(SettingsSection):
-    """The sharing of memory in a group."""
+    """The sharing of memory in a group, and the silence that ends a dialogue."""
 
     scope: SessionScope = Field(SessionScope.MEMBER, description="member 每人各有记忆，group 全群共用记忆")
+    silence_minutes: int = Field(120, ge=1, le=10080, description="多少分钟没说话，就算这段对话结束")
+
+    @property
+    def silence(self) -> timedelta:
+        """How long nothing is said until a dialogue counts as abandoned."""
+        return timedelta(minutes=self.silence_minutes)
 
 
 class KnowledgeSettings(SettingsSection):

@@ -1,5 +1,6 @@
 """The outcome of a message, and the two ways in which a call for it can fail."""
 
+from dataclasses import dataclass
 from enum import Enum, auto
 
 
@@ -10,6 +11,17 @@ class Delivery(Enum):
     REFUSED = auto()
     AWAY = auto()
     RECALLED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The outcome of a message, and the ids of the messages in QQ that it became.
+
+    A file and a send that QQ did not confirm have no id.
+    """
+
+    delivery: Delivery
+    message_ids: tuple[int, ...] = ()
 
 
 class NotSent(Exception):

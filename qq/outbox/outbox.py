@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from qq.chat import Chat
-from qq.outbox.delivery import Delivery, NotSent
+from qq.outbox.delivery import Delivery, NotSent, Posted
 from qq.outbox.formats import Draw, Formats
 from qq.outbox.queue import RECONNECT_S, Account, Queue, connected_account
 from qq.outbox.replies import Reply
@@ -59,8 +59,21 @@ class Outbox:
         `asker` is the QQ number of the person whom an answer is for. If the account is not connected, the message waits
         for up to ten minutes.
         """
+        return (await self.post(chat, reply, reply_to, priority, asker=asker)).delivery
+
+    async def post(
+        self,
+        chat: Chat,
+        reply: Reply,
+        reply_to: int | None = None,
+        priority: Priority = Priority.ANSWER,
+        *,
+        asker: int | None = None,
+    ) -> Posted:
+        """Send `reply` as `send` does, and also return the ids of the messages that it became."""
         async with self._queue.outgoing(chat, reply_to, priority, asker) as message:
             try:
-                return await self._formats.deliver(message, reply)
+                delivery = await self._formats.deliver(message, reply)
             except NotSent as not_sent:
-                return not_sent.delivery
+                delivery = not_sent.delivery
+            return Posted(delivery, tuple(message.message_ids))

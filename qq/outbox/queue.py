@@ -29,11 +29,15 @@ class Account(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Outgoing:
-    """A message on its way. `granted` is set while it waits for a call, and `away_since` while its account is away."""
+    """A message on its way. `granted` is set while it waits for a call, and `away_since` while its account is away.
+
+    `message_ids` are those that QQ has given to its parts so far.
+    """
 
     chat: Chat
     reply_to: int | None
     queued: QueuedMessage
+    message_ids: list[int] = field(default_factory=list[int])
     has_begun: bool = False
     granted: asyncio.Future[Delivery | None] | None = None
     away_since: float | None = None

@@ -89,7 +89,14 @@ class Wire:
                 return None
             else:
                 message.has_begun = True
+                message.message_ids += _message_ids(result)
                 return result
+
+
+def _message_ids(result: Any) -> list[int]:
+    # LLOneBot reports 0 for a message whose id it does not know.
+    message_id = result.get("message_id") if isinstance(result, dict) else None
+    return [message_id] if isinstance(message_id, int) and message_id else []
 
 
 def _only_target(chat: Chat) -> dict[str, Any]:

@@ -39,7 +39,8 @@ class Answer:
 
     The numbers 〔n〕 in `text` are exactly those of `sources`. `notice` holds Chinese sentences about what went wrong,
     or is empty. `doubtful` means that the documents do not confirm something in the text; the text or the notice says
-    so too. `blocks` are the parts of the text that read better as pictures, in order.
+    so too. `blocks` are the parts of the text that read better as pictures, in order. `turn_id` is the turn of the log
+    that it answers, if any.
     """
 
     kind: AnswerKind
@@ -48,6 +49,7 @@ class Answer:
     notice: str = ""
     doubtful: bool = False
     blocks: tuple[TableBlock | CodeBlock, ...] = ()
+    turn_id: int | None = None
 
 
 class SourceStatus(StrEnum):

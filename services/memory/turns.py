@@ -18,9 +18,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from services.errors import HistoryError, RecordsError
+from services.memory.dialogues import is_farewell
 from services.memory.history import TurnHistory
 from services.memory.order import SessionOrder
-from services.records.conversations import ConversationRecords, Source
+from services.records.conversations import UNKNOWN_DETAILS, AnswerDetails, ConversationRecords, Source, details_of
 from services.records.stored_values import StoredMessage
 from services.records.tables import TurnRecord
 
@@ -43,7 +44,7 @@ class Turn:
     """A question being answered. It ends through `complete` or `wait`, or else counts as failed.
 
     `id` is its number in the log, or None if the log could not be written. `checkpoint_id` is empty for a turn that
-    never waited.
+    never waited. `details` may be replaced at any time while the turn is open, and is stored when it ends or waits.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class Turn:
         session_id: str,
         question: str,
         checkpoint_id: str = "",
+        details: AnswerDetails = UNKNOWN_DETAILS,
     ) -> None:
         self.id = turn_id
+        self.details = details
         self.session_id = session_id
         self.question = question
         self.checkpoint_id = checkpoint_id
@@ -71,7 +74,9 @@ class Turn:
         fails.
         """
         exchange = [StoredMessage(type="human", text=self.question), StoredMessage(type="ai", text=answer)]
-        await self._records.complete(self._id_if_open(), answer, exchange, sources)
+        await self._records.complete(
+            self._id_if_open(), answer, exchange, sources, self.details, is_farewell=is_farewell(self.question)
+        )
         self.is_open = False
 
     async def wait(self, workflow: str, checkpoint_id: str) -> None:
@@ -79,7 +84,7 @@ class Turn:
 
         Raise as `complete` does. The caller leaves the turn afterwards, and the next turn of the session begins.
         """
-        await self._records.wait(self._id_if_open(), workflow, checkpoint_id)
+        await self._records.wait(self._id_if_open(), workflow, checkpoint_id, self.details)
         self.is_open = False
 
     def _id_if_open(self) -> int:
@@ -116,7 +121,7 @@ class Turns:
                 yield turn
             finally:
                 if turn.is_open and turn.id is not None:
-                    await asyncio.shield(self._fail(turn.id, turn.shown_sources))
+                    await asyncio.shield(self._fail(turn.id, turn))
 
     @asynccontextmanager
     async def resume(self, turn_id: int) -> AsyncGenerator[Turn | None]:
@@ -136,7 +141,12 @@ class Turns:
                 yield None
                 return
             turn = Turn(
-                self._records, turn_id, claimed.session_id, claimed.question, checkpoint_id=claimed.checkpoint_id or ""
+                self._records,
+                turn_id,
+                claimed.session_id,
+                claimed.question,
+                claimed.checkpoint_id or "",
+                details_of(claimed),
             )
             try:
                 yield turn
@@ -159,9 +169,9 @@ class Turns:
             log.exception("a question of %s could not be written down", session_id)
             return None
 
-    async def _fail(self, turn_id: int, sources: Sequence[Source]) -> None:
+    async def _fail(self, turn_id: int, turn: Turn) -> None:
         try:
-            await self._records.fail(turn_id, sources)
+            await self._records.fail(turn_id, turn.shown_sources, turn.details)
         except RecordsError:
             # It stays open in the log, and the next start marks it as failed.
             log.exception("turn %s could not be marked as failed", turn_id)

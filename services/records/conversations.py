@@ -2,14 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
-from services.records.stored_values import Source, StoredMessage, StoredSources
-from services.records.tables import ConversationRecord, HistoryRecord, TurnRecord, TurnState, now
+from services.records.dialogues import (
+    complete_dialogue,
+    continued_dialogue,
+    forget_summaries,
+    summarise_dialogue,
+    touch_dialogue,
+)
+from services.records.stored_values import (
+    RetrievedPassage,
+    Source,
+    StoredMessage,
+    StoredPassages,
+    StoredSources,
+    StoredToolCalls,
+)
+from services.records.tables import (
+    ContentType,
+    ConversationRecord,
+    HistoryRecord,
+    TurnOutcome,
+    TurnRecord,
+    TurnState,
+    now,
+)
 from services.records.traces import erase_session
 
 
@@ -31,18 +54,48 @@ class HistoryEntry:
     message: StoredMessage
 
 
-class ConversationRecords:
-    """Queries on conversations. A turn's texts are written once and never edited."""
+@dataclass(frozen=True, slots=True)
+class AnswerDetails:
+    """What is known about a question and its answer beside their texts.
 
-    def __init__(self, database: Database) -> None:
+    `outcome` is None until it is decided. `category` and `sub_category` are names of at most 32 characters, or empty.
+    `confidence` is 0 to 1. `retrieved` are the passages that were approved, best first.
+    """
+
+    outcome: TurnOutcome | None = None
+    category: str = ""
+    sub_category: str = ""
+    confidence: float | None = None
+    retrieved: tuple[RetrievedPassage, ...] = ()
+    tool_calls: tuple[str, ...] = ()
+    content_type: ContentType = ContentType.TEXT
+
+
+UNKNOWN_DETAILS = AnswerDetails()
+_SILENCE = timedelta(hours=2)
+
+
+class ConversationRecords:
+    """Queries on conversations. A turn's texts are written once and never edited.
+
+    A dialogue ends when nothing was said for longer than `silence`.
+    """
+
+    def __init__(self, database: Database, silence: timedelta = _SILENCE) -> None:
         self._database = database
+        self._silence = silence
 
     async def begin(self, session_id: str, user_id: int, question: str) -> int:
-        """Write down a question before it is answered, and return the id of the turn."""
+        """Write down a question before it is answered, and return the id of the turn.
+
+        It belongs to the present dialogue of the session, or begins a new one.
+        """
         async with self._database.writing() as session:
+            dialogue_id = await continued_dialogue(session, session_id, user_id, self._silence)
             added = await session.execute(
                 insert(TurnRecord)
                 .values(
+                    dialogue_id=dialogue_id,
                     session_id=session_id,
                     user_id=user_id,
                     question=question,
@@ -55,20 +108,38 @@ class ConversationRecords:
             return added.scalar_one()
 
     async def complete(
-        self, turn_id: int, answer: str, messages: Sequence[StoredMessage], sources: Sequence[Source] = ()
+        self,
+        turn_id: int,
+        answer: str,
+        messages: Sequence[StoredMessage],
+        sources: Sequence[Source] = (),
+        details: AnswerDetails = UNKNOWN_DETAILS,
+        *,
+        is_farewell: bool = False,
     ) -> None:
         """Write down the answer and append the turn's messages to the working history, in one transaction.
 
-        The history of a session that was cleared after the question was asked stays empty.
+        The history of a session that was cleared after the question was asked stays empty. A farewell completes its
+        dialogue, unless it is the first thing that was said in it: 👋 is also a greeting.
         """
         async with self._database.writing() as session:
             ended = await session.execute(
                 update(TurnRecord)
                 .where(TurnRecord.id == turn_id)
-                .values(answer=answer, state=TurnState.ANSWERED, ended_at=now(), sources=_stored(sources))
-                .returning(TurnRecord.session_id)
+                .values(
+                    answer=answer,
+                    state=TurnState.ANSWERED,
+                    ended_at=now(),
+                    sources=_stored(sources),
+                    **_columns(details),
+                )
+                .returning(TurnRecord.session_id, TurnRecord.dialogue_id)
             )
-            session_id = ended.scalar_one()
+            session_id, dialogue_id = ended.one()
+            await touch_dialogue(session, dialogue_id)
+            first = await session.scalar(select(func.min(TurnRecord.id)).where(TurnRecord.dialogue_id == dialogue_id))
+            if is_farewell and first != turn_id:
+                await complete_dialogue(session, session_id)
             if turn_id <= (await session.scalar(select(_forgotten(session_id))) or 0):
                 return
             last = select(func.max(HistoryRecord.position)).where(HistoryRecord.session_id == session_id)
@@ -81,13 +152,15 @@ class ConversationRecords:
                     )
                 )
 
-    async def wait(self, turn_id: int, workflow: str, checkpoint_id: str) -> None:
+    async def wait(
+        self, turn_id: int, workflow: str, checkpoint_id: str, details: AnswerDetails = UNKNOWN_DETAILS
+    ) -> None:
         """Mark a turn as waiting for a person, at a checkpoint of a workflow."""
         async with self._database.writing() as session:
             await session.execute(
                 update(TurnRecord)
                 .where(TurnRecord.id == turn_id)
-                .values(state=TurnState.WAITING, workflow=workflow, checkpoint_id=checkpoint_id)
+                .values(state=TurnState.WAITING, workflow=workflow, checkpoint_id=checkpoint_id, **_columns(details))
             )
 
     async def turn(self, turn_id: int) -> TurnRecord | None:
@@ -125,7 +198,9 @@ class ConversationRecords:
             )
             return list(found)
 
-    async def fail(self, turn_id: int, sources: Sequence[Source] = ()) -> None:
+    async def fail(
+        self, turn_id: int, sources: Sequence[Source] = (), details: AnswerDetails = UNKNOWN_DETAILS
+    ) -> None:
         """Mark a question as failed in the log; it never was in the working history.
 
         `sources` are those of the excerpt that was shown instead of an answer.
@@ -134,7 +209,7 @@ class ConversationRecords:
             await session.execute(
                 update(TurnRecord)
                 .where(TurnRecord.id == turn_id, TurnRecord.state == TurnState.PENDING)
-                .values(state=TurnState.FAILED, ended_at=now(), sources=_stored(sources))
+                .values(state=TurnState.FAILED, ended_at=now(), sources=_stored(sources), **_columns(details))
             )
 
     async def withdraw(self, session_id: str, user_id: int, question: str) -> None:
@@ -202,6 +277,7 @@ class ConversationRecords:
                 return False
             await session.execute(delete(HistoryRecord).where(HistoryRecord.id.in_(ids)))
             session.add(HistoryRecord(session_id=session_id, position=replaced[0].position, message=summary))
+            await summarise_dialogue(session, session_id, summary.text)
             return True
 
     async def forget(self, session_id: str) -> int:
@@ -215,6 +291,7 @@ class ConversationRecords:
             )
             await session.execute(delete(HistoryRecord).where(HistoryRecord.session_id == session_id))
             await erase_session(session, session_id)
+            await forget_summaries(session, session_id)
             return gone.scalar_one()
 
     async def recent(self, session_id: str, limit: int) -> list[TurnRecord]:
@@ -272,6 +349,31 @@ class ConversationRecords:
         """Set the group whose files a private chat asks."""
         async with self._database.writing() as session:
             (await _conversation(session, session_id)).knowledge_group_id = group_id
+
+
+def details_of(row: TurnRecord) -> AnswerDetails:
+    """Return the details that a turn of the log has."""
+    return AnswerDetails(
+        outcome=row.outcome,
+        category=row.category,
+        sub_category=row.sub_category,
+        confidence=row.confidence,
+        retrieved=row.retrieved.passages if row.retrieved else (),
+        tool_calls=row.tool_calls.names if row.tool_calls else (),
+        content_type=row.content_type,
+    )
+
+
+def _columns(details: AnswerDetails) -> dict[str, Any]:
+    return {
+        "outcome": details.outcome,
+        "category": details.category,
+        "sub_category": details.sub_category,
+        "confidence": details.confidence,
+        "retrieved": StoredPassages(passages=details.retrieved) if details.retrieved else None,
+        "tool_calls": StoredToolCalls(names=details.tool_calls) if details.tool_calls else None,
+        "content_type": details.content_type,
+    }
 
 
 def _stored(sources: Sequence[Source]) -> StoredSources | None:

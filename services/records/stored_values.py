@@ -53,6 +53,28 @@ class StoredSources(StoredValue):
     sources: tuple[Source, ...] = Field(min_length=1)
 
 
+@dataclass(frozen=True, slots=True)
+class RetrievedPassage:
+    """A passage that was approved for an answer: chunks `first_ordinal` to `last_ordinal` of a build, and its score."""
+
+    build_id: str
+    first_ordinal: int
+    last_ordinal: int
+    score: float
+
+
+class StoredPassages(StoredValue):
+    """The passages that were approved for one answer, best first."""
+
+    passages: tuple[RetrievedPassage, ...] = Field(min_length=1)
+
+
+class StoredToolCalls(StoredValue):
+    """The names of the tools that were called for one answer, in order."""
+
+    names: tuple[str, ...] = Field(min_length=1)
+
+
 class UploadSource(StoredValue):
     """What is needed, beside its name and size, to fetch a file again.
 

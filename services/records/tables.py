@@ -7,7 +7,14 @@ from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, String, Text, Ty
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from services.records.stored_values import JSONColumn, StoredMessage, StoredSources, UploadSource
+from services.records.stored_values import (
+    JSONColumn,
+    StoredMessage,
+    StoredPassages,
+    StoredSources,
+    StoredToolCalls,
+    UploadSource,
+)
 
 
 class UTCDateTime(TypeDecorator[datetime]):
@@ -163,15 +170,37 @@ class TurnState(StrEnum):
     FAILED = "failed"
 
 
+class TurnOutcome(StrEnum):
+    """What was answered: an `AnswerKind`, a question back to the asker (CLARIFIED), or what a person approved."""
+
+    WRITTEN = "written"
+    EXCERPT = "excerpt"
+    GENERAL = "general"
+    NOTHING_FOUND = "nothing_found"
+    FAILED = "failed"
+    CLARIFIED = "clarified"
+    REVIEWED = "reviewed"
+
+
+class ContentType(StrEnum):
+    """What a question consists of. IMAGE and CODE include questions with some words beside them."""
+
+    TEXT = "text"
+    CODE = "code"
+    IMAGE = "image"
+
+
 class TurnRecord(Base):
     """The append-only log: a question, who asked it, and what was answered. The texts are never edited.
 
     `sources` tells which passages the numbers in the answer name, but not their text; None if the answer cites nothing.
     `checkpoint_id` names the state of `workflow` at which the turn last waited for a person; None if it never did.
+    `retrieved` are the passages that were approved for the answer, cited or not. `confidence` is 0 to 1. Turns of
+    releases that did not record an outcome have None.
     """
 
     __tablename__ = "turns"
-    __table_args__ = (Index("turns_asked_at", "asked_at"),)
+    __table_args__ = (Index("turns_asked_at", "asked_at"), Index("turns_dialogue", "dialogue_id"))
 
     id: Mapped[int] = mapped_column(primary_key=True)
     session_id: Mapped[str] = mapped_column(String(64), index=True)
@@ -184,6 +213,14 @@ class TurnRecord(Base):
     sources: Mapped[StoredSources | None] = mapped_column(JSONColumn(StoredSources))
     workflow: Mapped[str | None] = mapped_column(String(32))
     checkpoint_id: Mapped[str | None] = mapped_column(String(64))
+    dialogue_id: Mapped[int | None]
+    content_type: Mapped[ContentType] = mapped_column(String(8), default=ContentType.TEXT)
+    outcome: Mapped[TurnOutcome | None] = mapped_column(String(16))
+    category: Mapped[str] = mapped_column(String(32), default="")
+    sub_category: Mapped[str] = mapped_column(String(32), default="")
+    confidence: Mapped[float | None]
+    retrieved: Mapped[StoredPassages | None] = mapped_column(JSONColumn(StoredPassages))
+    tool_calls: Mapped[StoredToolCalls | None] = mapped_column(JSONColumn(StoredToolCalls))
 
 
 class ModelCallRecord(Base):
@@ -387,3 +424,46 @@ class ReviewNoticeRecord(Base):
     group_id: Mapped[int] = mapped_column(BigInteger)
     user_id: Mapped[int | None] = mapped_column(BigInteger)
     message_id: Mapped[int] = mapped_column(BigInteger)
+
+
+class DialogueStatus(StrEnum):
+    """The life of a dialogue. It is COMPLETED when its speaker ends it, and ABANDONED after a silence."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+class DialogueRecord(Base):
+    """One spell of conversation of one session. Each session has at most one that is ACTIVE.
+
+    `user_id` is who began it. `summary` is the summary of the working history that was written during it.
+    """
+
+    __tablename__ = "dialogues"
+    __table_args__ = (Index("dialogues_session", "session_id", "id"), Index("dialogues_status", "status", "updated_at"))
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    uuid: Mapped[str] = mapped_column(String(36), unique=True)
+    session_id: Mapped[str] = mapped_column(String(64))
+    user_id: Mapped[int] = mapped_column(BigInteger)
+    status: Mapped[DialogueStatus] = mapped_column(String(16))
+    started_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    summary: Mapped[str | None] = mapped_column(Text)
+
+
+class SentAnswerRecord(Base):
+    """A QQ message that is the answer of a turn, or a part of it; the row is deleted after some months.
+
+    `chat` is the group or private chat (`Session.chat`), `self_id` the account that sent the message and that knows it
+    by `message_id`.
+    """
+
+    __tablename__ = "sent_answers"
+
+    self_id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    chat: Mapped[str] = mapped_column(String(64), primary_key=True)
+    message_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    turn_id: Mapped[int] = mapped_column(ForeignKey("turns.id", ondelete="CASCADE"), index=True)
+    sent_at: Mapped[datetime] = mapped_column(index=True)

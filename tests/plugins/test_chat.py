@@ -92,3 +92,16 @@ async def test_the_quoted_message_is_part_of_the_question(
     calls = len(model_server.chats)
     await conversation.by(ADMIN).send(asked(1), "")
     assert all("线上开会" not in chat.question for chat in model_server.chats[calls:])
+
+
+async def test_the_message_of_an_answer_is_known(conversation: Conversation) -> None:
+    from qq.depends import services  # noqa: PLC0415 - importing it needs a driver
+
+    await _with_rules(conversation)
+    await conversation.say(QUESTION, "三十天", to_me=True)
+    # The client of these tests gives every message the id 1.
+    sent = await services().sent_answers.find(str(SELF_ID), f"group_{conversation.group_id}", 1)
+    assert sent is not None
+    turn = await services().conversations.turn(sent.turn_id)
+    assert turn is not None
+    assert turn.question == QUESTION

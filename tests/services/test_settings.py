@@ -22,6 +22,7 @@ SECRET = "sk-Kmn4-never-shown-77"
 BOUNDS: dict[str, tuple[float, float, float]] = {
     "PORT": (8080, 1, 65535),
     "API_TIMEOUT": (30, 1, 300),
+    "SESSION__SILENCE_MINUTES": (120, 1, 10080),
     "LLM__TIMEOUT_S": (60, 1, 600),
     "LLM__MAX_RETRIES": (2, 0, 10),
     "LLM__MAX_TOKENS": (4096, 256, 131_072),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from services.grounding.models import Answer
 from services.records.conversations import Source
+from services.records.stored_values import RetrievedPassage
 from services.retrieval.models import Candidate, Question, Reference, Retrieval
 from services.retrieval.query import build_query
 from services.tracing.models import CandidateTrace, GateTrace, ModelContext, PassageTrace, QuestionTrace
@@ -37,6 +38,16 @@ def record_answer(record: ModelContext, question: Question, retrieval: Retrieval
         warning=retrieval.warning,
         candidates=[_candidate(candidate) for candidate in retrieval.candidates[:_CANDIDATES]],
         passages=list(_passages(retrieval.references, answer.sources)),
+    )
+
+
+def retrieved_passages(references: Iterable[Reference]) -> tuple[RetrievedPassage, ...]:
+    """Return approved references as the log of turns keeps them."""
+    return tuple(
+        RetrievedPassage(
+            reference.build_id, reference.first_ordinal, reference.last_ordinal, round(reference.score, _DIGITS)
+        )
+        for reference in references
     )
 
 

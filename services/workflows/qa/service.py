@@ -21,6 +21,7 @@ from services.memory.service import MemoryService
 from services.memory.turns import Turn, Turns
 from services.rag import RagChain
 from services.records.conversations import Source
+from services.records.tables import TurnOutcome
 from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever
 from services.retrieval.wording import asks_something, follows_up
@@ -28,7 +29,7 @@ from services.session import KnowledgeCollection, chat_of
 from services.tracing.models import Outcome, RequestKind
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles, FileReply, UploaderNames, by_number
-from services.workflows.qa.recording import record_answer
+from services.workflows.qa.recording import record_answer, retrieved_passages
 from services.workflows.qa.small_talk import small_talk_reply
 from services.workflows.qa.written import review, says_nothing
 
@@ -110,7 +111,7 @@ class QuestionAnswering:
                 except SearchIndexError as error:
                     log.exception("searching %s failed", collection.name)
                     answer = Answer(AnswerKind.FAILED, error.told())
-                answer = await _remembered(turn, answer)
+                answer = await _remembered(turn, answer, retrieval)
                 record_answer(record, question, retrieval, answer)
         return answer
 
@@ -214,8 +215,14 @@ async def _without_model(question: Question, retrieval: Retrieval, error: ModelE
     return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, notice)
 
 
-async def _remembered(turn: Turn, answer: Answer) -> Answer:
+async def _remembered(turn: Turn, answer: Answer, retrieval: Retrieval | None) -> Answer:
     """Store the exchange and return the answer, with a notice if it could not be stored. A failure is not stored."""
+    turn.details = replace(
+        turn.details,
+        outcome=TurnOutcome(answer.kind),
+        retrieved=retrieved_passages(retrieval.references if retrieval else ()),
+    )
+    answer = replace(answer, turn_id=turn.id)
     if answer.kind is AnswerKind.FAILED:
         turn.shown_sources = answer.sources
         return answer

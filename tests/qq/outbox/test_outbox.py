@@ -12,7 +12,7 @@ from nonebot.adapters.onebot.v11 import Message
 from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable, NetworkError
 
 from qq.chat import Chat
-from qq.outbox.delivery import Delivery
+from qq.outbox.delivery import Delivery, Posted
 from qq.outbox.formats import split_text
 from qq.outbox.outbox import Outbox
 from qq.outbox.replies import File, Forward, Picture
@@ -264,3 +264,17 @@ async def test_a_closed_outbox_lets_everybody_go() -> None:
     outbox.close()
     assert await waiting is Delivery.AWAY
     assert await outbox.send(GROUP, "再等") is Delivery.AWAY
+
+
+async def test_the_ids_of_all_messages_of_a_reply_are_returned() -> None:
+    qq = QQ()
+    ids = iter(range(11, 99))
+    qq.answer = lambda _: {"message_id": next(ids), "file_id": "f"}
+    outbox = _outbox(qq)
+    assert await outbox.post(GROUP, "短") == Posted(Delivery.SENT, (11,))
+    # The forward, and the line that follows it.
+    assert await outbox.post(GROUP, Forward(("一", "二"), "注")) == Posted(Delivery.SENT, (12, 13))
+    qq.answer = lambda _: {"message_id": 0}
+    assert await outbox.post(GROUP, "没有编号") == Posted(Delivery.SENT)
+    qq.answer = _refuses("send_msg", "send_group_forward_msg", "upload_group_file")
+    assert await outbox.post(GROUP, "发不出") == Posted(Delivery.REFUSED)

@@ -4,6 +4,7 @@ import asyncio
 import random
 import tempfile
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from services.database import Database, open_database, sqlite_url
 from services.errors import HistoryError
 from services.memory.order import SessionOrder
 from services.memory.turns import Turns, WaitingTurn
-from services.records.conversations import ConversationRecords
-from services.records.tables import TurnState
+from services.records.conversations import AnswerDetails, ConversationRecords, details_of
+from services.records.tables import TurnOutcome, TurnState
 
 SESSION = "group_1_2"
 
@@ -62,6 +63,20 @@ async def test_a_waiting_turn_is_continued_after_a_restart(database: Database) -
     assert await history(database) == ["能退款吗", "可以"]
     assert await states(database) == [("能退款吗", TurnState.ANSWERED)]
     assert await again.waiting(SESSION) == []
+
+
+async def test_what_is_known_about_an_answer_is_kept_while_it_waits(database: Database) -> None:
+    turns = started(database)
+    async with turns.begin(SESSION, 2, "能退款吗") as turn:
+        turn.details = replace(turn.details, category="platform", confidence=0.4)
+        await turn.wait("question", "c1")
+    assert turn.id is not None
+    async with turns.resume(turn.id) as resumed:
+        assert resumed is not None
+        resumed.details = replace(resumed.details, outcome=TurnOutcome.REVIEWED)
+        await resumed.complete("可以")
+    (record,) = await ConversationRecords(database).recent(SESSION, 5)
+    assert details_of(record) == AnswerDetails(outcome=TurnOutcome.REVIEWED, category="platform", confidence=0.4)
 
 
 async def test_the_session_goes_on_while_a_turn_waits(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""The citations of a turn: stored with it, found again, forgotten with it."""
+"""What is stored with a turn: its citations, its details and its dialogue."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.database import open_database, sqlite_url
-from services.records.conversations import ConversationRecords, Source
+from services.grounding.models import AnswerKind
+from services.records.conversations import AnswerDetails, ConversationRecords, Source, details_of
+from services.records.stored_values import RetrievedPassage
+from services.records.tables import ContentType, TurnOutcome
 
 SESSION, OTHER = "group_1_2", "group_1_3"
 FIRST = [Source(1, "制度.pdf 第3页", 4, "b1", 2, 3), Source(3, "通知.txt", 5, "b2", 0, 0)]
@@ -94,3 +97,29 @@ SOURCES = st.builds(
 async def test_sources_come_back_as_they_were(records: ConversationRecords, sources: list[Source]) -> None:
     await answered(records, sources)
     assert await records.sources(SESSION) == sources
+
+
+DETAILS = AnswerDetails(
+    outcome=TurnOutcome.CLARIFIED,
+    category="technical",
+    sub_category="debugging",
+    confidence=0.75,
+    retrieved=(RetrievedPassage("b1", 2, 3, 0.9), RetrievedPassage("b2", 0, 0, 0.5)),
+    tool_calls=("search", "calculator"),
+    content_type=ContentType.CODE,
+)
+
+
+def test_every_kind_of_answer_is_an_outcome() -> None:
+    assert {kind.value for kind in AnswerKind} | {"clarified", "reviewed"} == {outcome.value for outcome in TurnOutcome}
+
+
+async def test_the_details_come_back_however_a_turn_ends(records: ConversationRecords) -> None:
+    completed, failed, waiting, plain = [await records.begin(SESSION, 2, f"问{number}") for number in range(4)]
+    await records.complete(completed, "答", [], FIRST, DETAILS)
+    await records.fail(failed, (), DETAILS)
+    await records.wait(waiting, "question", "c1", DETAILS)
+    await records.complete(plain, "答", [])
+    turns = {turn.id: turn for turn in await records.recent(SESSION, 9)}
+    assert [details_of(turns[each]) for each in (completed, failed, waiting)] == [DETAILS] * 3
+    assert details_of(turns[plain]) == AnswerDetails()

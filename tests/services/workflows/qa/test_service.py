@@ -19,7 +19,8 @@ from services.memory.service import MemoryService
 from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import NOTHING_MARK, RagChain
-from services.records.conversations import ConversationRecords
+from services.records.conversations import ConversationRecords, details_of
+from services.records.tables import TurnOutcome
 from services.records.traces import TraceRecords
 from services.retrieval.look_up import look_up
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
@@ -522,3 +523,18 @@ class TestTraces:
             await session.execute(text("DROP TABLE traces"))
         assert (await world.answering().ask(SESSION, 2, GROUP, QUESTION)).kind is AnswerKind.WRITTEN
         await world.traces.flush()
+
+
+async def test_the_log_tells_how_a_question_was_answered(world: World) -> None:
+    answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+    world.model.reply = RuntimeError("down")
+    failed = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+    turns = await world.conversations.recent(SESSION, 5)
+    assert [turn.id for turn in turns] == [answer.turn_id, failed.turn_id]
+    details = [details_of(turn) for turn in turns]
+    assert [each.outcome for each in details] == [TurnOutcome.WRITTEN, TurnOutcome.FAILED]
+    (source,) = answer.sources
+    for each in details:
+        (passage,) = each.retrieved
+        assert (passage.build_id, passage.first_ordinal) == (source.build_id, source.first_ordinal)
+        assert 0 < passage.score <= 1
