@@ -9,7 +9,7 @@ from services.access import Access
 from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget, require_prices
 from services.budgets.questions import QuestionBudget
-from services.database import open_database, sqlite_url
+from services.database import Database, open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
@@ -36,6 +36,7 @@ from services.records.dialogues import DialogueRecords
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.pulls import PullRecords
+from services.records.reviews import ReviewRecords
 from services.records.sent_answers import SentAnswerRecords
 from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
@@ -44,6 +45,9 @@ from services.reranking import RerankService
 from services.retrieval.expansion import QueryExpansion
 from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranker, load_coefficients
 from services.retrieval.retriever import Retriever
+from services.reviews.notices import Notices
+from services.reviews.queue import ReviewQueue
+from services.reviews.sent import SentReviews
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
@@ -70,6 +74,8 @@ class Services:
     dialogues: Dialogues
     sent_answers: SentAnswers
     answering: QuestionAnswering
+    reviews: ReviewQueue
+    sent_reviews: SentReviews
     questions: QuestionBudget
     proactive: ProactiveService
     evaluations: Evaluations
@@ -130,8 +136,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             documents, index, embedding, reader, reranker, expansion, feedback, settings.retrieval, knowledge.mend
         )
         catalogue = Catalogue(documents, index)
-        general = settings.answer.general_knowledge
-        chain = RagChain(model, prompts, general_knowledge=general) if model else None
+        chain = RagChain(model, prompts, general_knowledge=settings.answer.general_knowledge) if model else None
 
         proactive = ProactiveService(
             GroupRecords(database),
@@ -160,6 +165,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await proactive.resume()
         scope = settings.knowledge.scope
         intake = Intake(knowledge, UploadRecords(database), access, scope)
+        reviews, sent_reviews = _open_reviews(settings, database, conversations, turns, stack)
         pulls = Pulls(PullRecords(database), documents, knowledge, intake, scope)
         stack.push_async_callback(pulls.close)
         yield Services(
@@ -182,6 +188,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 AboutFiles(catalogue, retriever, memory),
                 model_budget,
             ),
+            reviews=reviews,
+            sent_reviews=sent_reviews,
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
@@ -200,6 +208,15 @@ def _open_models(settings: Settings, budget: ModelBudget, prompts: Prompts, stac
         stack.push_async_callback(opened.aclose)
     require_prices(settings.budget, models.all if models else ())
     return models
+
+
+def _open_reviews(
+    settings: Settings, database: Database, conversations: ConversationRecords, turns: Turns, stack: AsyncExitStack
+) -> tuple[ReviewQueue, SentReviews]:
+    records = ReviewRecords(database)
+    queue = ReviewQueue(records, turns, Notices(records, is_on=settings.review.notify != "off"))
+    stack.push_async_callback(queue.close)
+    return queue, SentReviews(queue, records, conversations, settings.knowledge.scope)
 
 
 async def _open_reader(settings: Settings, stack: AsyncExitStack) -> Reader | None:

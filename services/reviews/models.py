@@ -41,10 +41,14 @@ class Reviewer:
 
 
 class DecisionStatus(StrEnum):
-    """The outcome of a decision. TAKEN means that the review was decided or withdrawn before."""
+    """The outcome of a decision.
+
+    TAKEN means that the review was decided or withdrawn before, and EMPTY that there is no draft to approve.
+    """
 
     DECIDED = "decided"
     TAKEN = "taken"
+    EMPTY = "empty"
     UNKNOWN = "unknown"
 
 

@@ -14,12 +14,13 @@ An answer that was handed over but not confirmed is the other way round: it is s
 
 import asyncio
 import logging
+from dataclasses import replace
 
 from services.grounding.models import Answer
 from services.memory.order import SessionOrder
 from services.memory.turns import Turn, Turns
 from services.records.reviews import Decided, Review, ReviewReason, ReviewRecords, ReviewRequest
-from services.records.tables import ReviewState
+from services.records.tables import ReviewState, TurnOutcome
 from services.reviews.answers import reviewed_answer
 from services.reviews.models import (
     Approved,
@@ -40,6 +41,7 @@ from services.reviews.notices import Notices
 log = logging.getLogger(__name__)
 
 _MOST_ATTEMPTS = 3
+PAGE_SIZE = 8
 # Clients report a message that they have sent to their own history within seconds, or not at all.
 RECHECK_S = 60.0
 
@@ -85,6 +87,19 @@ class ReviewQueue:
             self._notices.schedule(request.self_id, request.group_id)
         return review
 
+    async def find(self, chat: str, number: int) -> Review | None:
+        """Return a review of a group, or None if there is none of that number."""
+        return await self._records.find(chat, number)
+
+    async def listed(self, chat: str, page: int) -> tuple[list[Review], int]:
+        """Return one page of the open reviews of a group, oldest first and counted from 1, and how many there are."""
+        skipped = (page - 1) * PAGE_SIZE
+        return await self._records.opened(chat, PAGE_SIZE, skipped), await self._records.count_open(chat)
+
+    async def told_by(self, self_id: str, message_id: int, group_id: int | None, user_id: int) -> list[Review]:
+        """Return the reviews that a notice told about: one in a group, or, without `group_id`, one to `user_id`."""
+        return await self._records.told_by(self_id, message_id, group_id, user_id)
+
     async def assign(self, chat: str, number: int, assignee_id: int) -> Review | None:
         """Give an open review to a person. Return None if there is no open review of that number."""
         review = await self._records.find(chat, number)
@@ -99,6 +114,8 @@ class ReviewQueue:
         review = await self._records.find(chat, number)
         if review is None:
             return DecisionOutcome(DecisionStatus.UNKNOWN)
+        if review.is_open and isinstance(decision, Approved) and not review.request.draft:
+            return DecisionOutcome(DecisionStatus.EMPTY, review)
         kind, text = _stored(decision, review)
         claimed = await self._records.decide(review.id, kind, text, by.user_id, by.name)
         if claimed is None:
@@ -192,6 +209,7 @@ class ReviewQueue:
                 answer = continued
                 # After a crash the stored text is sent, and it must be the same.
                 await self._records.set_answer(review.id, answer.text, answer.sources)
+            turn.details = replace(turn.details, outcome=TurnOutcome.REVIEWED)
             await turn.complete(answer.text, answer.sources)
         return answer
 
