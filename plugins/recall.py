@@ -34,6 +34,7 @@ async def _(bot: Bot, event: NoticeEvent) -> None:
 
 
 async def _erase(session: Session, message_id: int) -> None:
-    """Erase what the traces keep of a recalled message."""
+    """Erase what the traces and open reviews keep of a recalled message."""
     if is_open():
         await services().traces.erase_message(session.chat, message_id)
+        await services().reviews.withdraw(session.chat, message_id)

@@ -38,6 +38,7 @@ from services.records.documents import DocumentRecords
 from services.records.faq import FaqRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.pulls import PullRecords
+from services.records.reviews import ReviewRecords
 from services.records.sent_answers import SentAnswerRecords
 from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
@@ -45,6 +46,9 @@ from services.records.usage import UsageRecords
 from services.reranking import RerankService
 from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranker, load_coefficients
 from services.retrieval.retriever import Retriever
+from services.reviews.notices import Notices
+from services.reviews.queue import ReviewQueue
+from services.reviews.sent import SentReviews
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
@@ -72,6 +76,8 @@ class Services:
     dialogues: Dialogues
     sent_answers: SentAnswers
     answering: QuestionAnswering
+    reviews: ReviewQueue
+    sent_reviews: SentReviews
     questions: QuestionBudget
     proactive: ProactiveService
     evaluations: Evaluations
@@ -132,8 +138,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             documents, index, embedding, reader, reranker, feedback, settings.retrieval, knowledge.mend
         )
         catalogue = Catalogue(documents, index)
-        general = settings.answer.general_knowledge
-        chain = RagChain(model, prompts, general_knowledge=general) if model else None
+        chain = RagChain(model, prompts, general_knowledge=settings.answer.general_knowledge) if model else None
 
         proactive = ProactiveService(
             GroupRecords(database),
@@ -162,6 +167,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await proactive.resume()
         scope = settings.knowledge.scope
         intake = Intake(knowledge, UploadRecords(database), access, scope)
+        reviews, sent_reviews = _open_reviews(settings, database, conversations, turns, stack)
         pulls = Pulls(PullRecords(database), documents, knowledge, intake, scope)
         stack.push_async_callback(pulls.close)
         yield Services(
@@ -185,6 +191,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 AboutFiles(catalogue, retriever, memory),
                 model_budget,
             ),
+            reviews=reviews,
+            sent_reviews=sent_reviews,
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
@@ -212,6 +220,15 @@ def _open_faq(
     faq = FaqService(FaqRecords(database), documents, embedding)
     stack.push_async_callback(faq.close)
     return faq
+
+
+def _open_reviews(
+    settings: Settings, database: Database, conversations: ConversationRecords, turns: Turns, stack: AsyncExitStack
+) -> tuple[ReviewQueue, SentReviews]:
+    records = ReviewRecords(database)
+    queue = ReviewQueue(records, turns, Notices(records, is_on=settings.review.notify != "off"))
+    stack.push_async_callback(queue.close)
+    return queue, SentReviews(queue, records, conversations, settings.knowledge.scope)
 
 
 async def _open_reader(settings: Settings, stack: AsyncExitStack) -> Reader | None:

@@ -251,6 +251,17 @@ class ProactiveSettings(SettingsSection):
     delay_s: float = Field(8, ge=0, le=60, description="先等多少秒，没有人接话才主动回答；实际前后浮动四分之一")
 
 
+class ReviewSettings(SettingsSection):
+    """Answers that a person looks at before, or after, they are sent."""
+
+    # Off: a group whose admins do not expect it would wait for nobody. /review and corrections work in any case.
+    below: float = Field(0, ge=0, le=1, description="把握低于多少就先请管理员看，再回答；0 为不请")
+    notify: Literal["group", "private", "off"] = Field(
+        "group", description="有回答要看时怎么告诉管理员：group 在群里说一声，private 私聊，off 不说"
+    )
+    show_draft: bool = Field(False, description="等管理员看的时候，要不要先把没审核的草稿给提问的人；true 或 false")
+
+
 class MemorySettings(SettingsSection):
     """The length at which the beginning of a conversation is summarised."""
 
@@ -333,6 +344,7 @@ class Settings(SettingsSection):
     answer: AnswerSettings = AnswerSettings.model_construct()
     budget: BudgetSettings = BudgetSettings.model_construct()
     proactive: ProactiveSettings = ProactiveSettings.model_construct()
+    review: ReviewSettings = ReviewSettings.model_construct()
     memory: MemorySettings = MemorySettings.model_construct()
     send: SendSettings = SendSettings.model_construct()
     trace: TraceSettings = TraceSettings.model_construct()

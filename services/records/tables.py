@@ -346,6 +346,87 @@ class TraceDocumentRecord(Base):
     document_id: Mapped[int] = mapped_column(primary_key=True, index=True)
 
 
+class ReviewState(StrEnum):
+    """The state of a review, from the question to the moment when its asker has the answer.
+
+    A DECIDED review is not sent yet. SENDING was written before the answer was handed to QQ. QQ did not confirm an
+    UNCONFIRMED one, and did not accept an UNDELIVERED one. A WITHDRAWN one belongs to a recalled question.
+    """
+
+    OPEN = "open"
+    DECIDED = "decided"
+    SENDING = "sending"
+    UNCONFIRMED = "unconfirmed"
+    ANSWERED = "answered"
+    UNDELIVERED = "undelivered"
+    WITHDRAWN = "withdrawn"
+
+
+class ReviewRecord(Base):
+    """A question that a person decides on, with everything that is needed to answer it.
+
+    `chat` is the group (`Session.chat`) whose admins decide, and `number` counts its reviews. `question_id` and
+    `answer_id` are QQ messages: the question, and the answer that is in doubt. `passages` are what the draft was
+    written from, and `sources` what it cites. `answer` is the text that was decided, or why there is none. `attempts`
+    counts how often it was handed to QQ, `sent_at` is the last time, and `sent_id` the message that QQ made of it.
+    `announced` means that the admins were told, and `learnt` that the approved answer was passed on.
+    """
+
+    __tablename__ = "reviews"
+    __table_args__ = (
+        Index("reviews_number", "chat", "number", unique=True),
+        Index("reviews_state", "state"),
+        Index("reviews_turn", "turn_id"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    chat: Mapped[str] = mapped_column(String(64))
+    number: Mapped[int]
+    collection: Mapped[str] = mapped_column(String(64))
+    self_id: Mapped[str] = mapped_column(String(32))
+    group_id: Mapped[int] = mapped_column(BigInteger)
+    session_id: Mapped[str] = mapped_column(String(64))
+    asker_id: Mapped[int] = mapped_column(BigInteger)
+    question_id: Mapped[int | None] = mapped_column(BigInteger)
+    answer_id: Mapped[int | None] = mapped_column(BigInteger)
+    turn_id: Mapped[int | None]
+    question: Mapped[str] = mapped_column(Text)
+    draft: Mapped[str] = mapped_column(Text)
+    sources: Mapped[StoredSources | None] = mapped_column(JSONColumn(StoredSources))
+    passages: Mapped[StoredSources | None] = mapped_column(JSONColumn(StoredSources))
+    confidence: Mapped[float | None]
+    reason: Mapped[str] = mapped_column(String(16))
+    note: Mapped[str] = mapped_column(Text, default="")
+    requested_by: Mapped[int | None] = mapped_column(BigInteger)
+    opened_at: Mapped[datetime]
+    announced: Mapped[bool] = mapped_column(default=False)
+    state: Mapped[ReviewState] = mapped_column(String(16))
+    assignee_id: Mapped[int | None] = mapped_column(BigInteger)
+    decision: Mapped[str | None] = mapped_column(String(16))
+    answer: Mapped[str] = mapped_column(Text, default="")
+    decided_by: Mapped[int | None] = mapped_column(BigInteger)
+    decided_by_name: Mapped[str] = mapped_column(Text, default="")
+    decided_at: Mapped[datetime | None]
+    learnt: Mapped[bool] = mapped_column(default=False)
+    attempts: Mapped[int] = mapped_column(default=0)
+    sent_at: Mapped[datetime | None]
+    sent_id: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class ReviewNoticeRecord(Base):
+    """A QQ message that told admins about a review, in the group or, with `user_id`, in private."""
+
+    __tablename__ = "review_notices"
+    __table_args__ = (Index("review_notices_message", "self_id", "message_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    review_id: Mapped[int] = mapped_column(ForeignKey("reviews.id", ondelete="CASCADE"))
+    self_id: Mapped[str] = mapped_column(String(32))
+    group_id: Mapped[int] = mapped_column(BigInteger)
+    user_id: Mapped[int | None] = mapped_column(BigInteger)
+    message_id: Mapped[int] = mapped_column(BigInteger)
+
+
 class DialogueStatus(StrEnum):
     """The life of a dialogue. It is COMPLETED when its speaker ends it, and ABANDONED after a silence."""
 

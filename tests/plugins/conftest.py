@@ -47,6 +47,8 @@ async def loaded(tmp_path_factory: pytest.TempPathFactory, model_server: ModelSe
             "PROACTIVE__QUIET_S": "0",
             "SEND__GROUP_INTERVAL_S": "0",
             "SEND__PER_MINUTE": "0",
+            # A notice comes later, and would be a call that no test expects.
+            "REVIEW__NOTIFY": "off",
             "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": "0",
         },
     )

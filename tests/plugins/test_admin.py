@@ -19,6 +19,7 @@ async def test_help_begins_with_what_matters_most(conversation: Conversation) ->
             "/help [命令] 看能用的命令和用法",
             "/kb 知识库：status、list、show、search、source",
             "/memory 对话记忆：status、show、compact、clear",
+            "/review 请管理员看回答：ask",
             "/bot 机器人：quiet",
             "看用法：/help 加命令，例如 /help kb",
         )

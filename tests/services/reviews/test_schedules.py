@@ -1,0 +1,88 @@
+"""A thousand random schedules of kills, competing admins and upgrades: each asker is answered exactly once."""
+
+import asyncio
+import random
+from collections.abc import Awaitable
+from pathlib import Path
+
+from services.database import Database, open_database, sqlite_url
+from services.records.conversations import ConversationRecords
+from services.records.tables import ReviewState, TurnState
+from services.reviews.models import Approved, Decision, DecisionOutcome, DecisionStatus, Edited, Rejected, Reviewer
+from tests.services.reviews.world import CHAT, SELF_ID, Chat, Graph, Killed, Life, Process, started, waiting_review
+
+SCHEDULES = 60
+ADMINS = (Reviewer(10003, "小李"), Reviewer(10004, "老张"))
+# No run of the process takes more steps from a decision to the delivered answer.
+MOST_STEPS = 45
+
+
+async def _quietly(work: Awaitable[DecisionOutcome | None]) -> DecisionOutcome | None:
+    """Return the outcome, or None if the process died."""
+    try:
+        return await work
+    except Killed:
+        return None
+
+
+def _running(database: Database, chat: Chat, chance: random.Random, steps: int | None) -> Process:
+    life = Life(steps)
+    process = started(database, chat, life)
+    process.queue.continue_with(Graph(chance, life).resume)
+    return process
+
+
+async def _one(database: Database, chat: Chat, chance: random.Random) -> None:
+    opened = await waiting_review(started(database, chat))
+    decisions: list[Decision] = [Approved(), Edited(f"改过的回答 {chance.random()}"), Rejected("没有依据")]
+    outcomes: list[DecisionOutcome] = []
+    for _ in range(chance.randint(1, 3)):
+        process = _running(database, chat, chance, chance.randint(1, MOST_STEPS))
+        chat.is_connected = chance.random() < 0.7
+        work: list[Awaitable[DecisionOutcome | None]] = [
+            process.queue.decide(CHAT, opened.number, chance.choice(decisions), admin)
+            for admin in ADMINS
+            if chance.random() < 0.8
+        ]
+        # A start resumes the turns and, when the account connects, the reviews, while admins are already typing.
+        work.append(process.turns.restore())
+        if chat.is_connected:
+            work.append(process.queue.resume(SELF_ID))
+        chance.shuffle(work)
+        outcomes += [found for found in await asyncio.gather(*map(_quietly, work)) if found is not None]
+        # Tasks that the dead process left behind do nothing any more.
+        process.messenger.life.left = 0
+        await process.queue.close()
+
+    chat.is_connected = True
+    last = _running(database, chat, chance, None)
+    await last.turns.restore()
+    outcomes.append(await last.queue.decide(CHAT, opened.number, Approved(), ADMINS[0]))
+    await last.queue.resume(SELF_ID)
+    await last.queue.close()
+
+    review = await last.records.get(opened.id)
+    assert review is not None
+    assert review.state is ReviewState.ANSWERED
+    told = [answer for review_id, answer in chat.answers if review_id == opened.id]
+    assert len(told) == 1, told
+    assert review.answer in told[0]
+    assert sum(outcome.status is DecisionStatus.DECIDED for outcome in outcomes) <= 1
+    for outcome in outcomes:
+        assert outcome.review is not None
+        assert outcome.review.decided_by == review.decided_by, "the loser is told who decided"
+    turn = await ConversationRecords(database).turn(opened.request.turn_id or 0)
+    assert turn is not None
+    assert turn.state == TurnState.ANSWERED
+    assert turn.answer == told[0]
+
+
+async def test_each_asker_is_answered_exactly_once(tmp_path: Path) -> None:
+    database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
+    chat, chance = Chat(), random.Random(20261122)
+    try:
+        for _ in range(SCHEDULES):
+            await _one(database, chat, chance)
+    finally:
+        await database.close()
+    assert len(chat.answers) == SCHEDULES
