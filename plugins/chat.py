@@ -14,12 +14,13 @@ from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count, upload
 from qq.working import show_reaction, working
 from services.grounding.models import Answer
 from services.retrieval.models import Question
+from services.workflows.qa.models import MAX_QUESTION_CHARS
+from services.workflows.qa.service import QuestionPlace
 
 __plugin_meta__ = PluginMetadata(
     "问答", "根据群文件回答问题", "@我、回复我、叫我的名字，或 /ask 问题", type="application"
 )
 
-_MAX_QUESTION_CHARS = 4000
 _MAX_QUOTED_CHARS = 500
 
 talk = on_message(rule=to_me(), priority=90, block=True)
@@ -82,6 +83,7 @@ async def _answer(
                     asked.collection,
                     question,
                     uploader_names(speaker, asked),
+                    place=_place(speaker),
                 )
 
         async with working(show):
@@ -94,13 +96,21 @@ async def _answer(
     answering.schedule_summary(speaker.session_id)
 
 
+def _place(speaker: Speaker) -> QuestionPlace | None:
+    """Return where an answer goes that comes later; there are admins to wait for in a group only."""
+    session = speaker.session
+    if session.group_id is None:
+        return None
+    return QuestionPlace(speaker.chat.self_id, session.group_id, session.user_id, speaker.message_id)
+
+
 def _unanswerable(question: Question, message: Message) -> str:
     """Return why this question cannot be answered, or an empty string if it can."""
     if not question.shown:
         has_picture = any(segment.type == "image" for segment in message)
         return "我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。"
-    if len(question.shown) > _MAX_QUESTION_CHARS:
-        return f"问题太长，超过 {_MAX_QUESTION_CHARS} 字了，请精简一下，或把长文字存成文件发给我。"
+    if len(question.shown) > MAX_QUESTION_CHARS:
+        return f"问题太长，超过 {MAX_QUESTION_CHARS} 字了，请精简一下，或把长文字存成文件发给我。"
     return ""
 
 

@@ -54,7 +54,9 @@ from services.settings import Settings
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.analysis import QuestionAnalyser
-from services.workflows.qa.service import QuestionAnswering
+from services.workflows.qa.checkpoints import open_checkpoints
+from services.workflows.qa.service import QuestionAnswering, Reviewing
+from services.workflows.qa.teaching import Teaching
 
 # The number of questions of one group that are processed at a time, each of another member. It equals the number of
 # simultaneous model calls, and is small enough that the index is soon free for another group.
@@ -138,7 +140,6 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             documents, index, embedding, reader, reranker, feedback, settings.retrieval, knowledge.mend
         )
         catalogue = Catalogue(documents, index)
-        chain = RagChain(model, prompts, general_knowledge=settings.answer.general_knowledge) if model else None
 
         proactive = ProactiveService(
             GroupRecords(database),
@@ -150,16 +151,25 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
 
         superusers = {int(number) for number in settings.superusers}
         access = Access(conversations, settings.knowledge, superusers)
-        # A memory that a whole group shares handles one question at a time.
-        shared = settings.session.scope is SessionScope.GROUP
-        questions = QuestionBudget(
-            settings.budget,
-            superusers,
-            FairQueue(1 if shared else _QUESTIONS_AT_ONCE),
-        )
-        await questions.resume(usage)
+        questions = await _open_questions(settings, superusers, usage)
 
         await turns.restore()
+        answers = await _open_answering(
+            settings,
+            database,
+            documents,
+            conversations,
+            embedding,
+            models,
+            prompts,
+            model_budget,
+            turns,
+            stack,
+            retriever=retriever,
+            catalogue=catalogue,
+            memory=memory,
+            traces=traces,
+        )
         await dialogues.settle()
         traces.resume()
         await memory.resume()
@@ -167,7 +177,6 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await proactive.resume()
         scope = settings.knowledge.scope
         intake = Intake(knowledge, UploadRecords(database), access, scope)
-        reviews, sent_reviews = _open_reviews(settings, database, conversations, turns, stack)
         pulls = Pulls(PullRecords(database), documents, knowledge, intake, scope)
         stack.push_async_callback(pulls.close)
         yield Services(
@@ -181,22 +190,13 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             memory=memory,
             dialogues=dialogues,
             sent_answers=SentAnswers(SentAnswerRecords(database)),
-            answering=QuestionAnswering(
-                retriever,
-                chain,
-                QuestionAnalyser(fast_model, prompts.analyse) if fast_model else None,
-                turns,
-                memory,
-                traces,
-                AboutFiles(catalogue, retriever, memory),
-                model_budget,
-            ),
-            reviews=reviews,
-            sent_reviews=sent_reviews,
+            answering=answers.service,
+            reviews=answers.reviews,
+            sent_reviews=answers.sent_reviews,
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
-            faq=_open_faq(database, documents, embedding, stack),
+            faq=answers.faq,
             conversations=conversations,
             traces=traces,
             model_budget=model_budget,
@@ -214,21 +214,64 @@ def _open_models(settings: Settings, budget: ModelBudget, prompts: Prompts, stac
     return models
 
 
-def _open_faq(
-    database: Database, documents: DocumentRecords, embedding: EmbeddingModel, stack: AsyncExitStack
-) -> FaqService:
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What answers questions, and what people do about its answers."""
+
+    service: QuestionAnswering
+    faq: FaqService
+    reviews: ReviewQueue
+    sent_reviews: SentReviews
+
+
+async def _open_answering(
+    settings: Settings,
+    database: Database,
+    documents: DocumentRecords,
+    conversations: ConversationRecords,
+    embedding: EmbeddingModel,
+    models: Models | None,
+    prompts: Prompts,
+    budget: ModelBudget,
+    turns: Turns,
+    stack: AsyncExitStack,
+    *,
+    retriever: Retriever,
+    catalogue: Catalogue,
+    memory: MemoryService,
+    traces: TraceService,
+) -> _Answers:
+    general = settings.answer.general_knowledge
     faq = FaqService(FaqRecords(database), documents, embedding)
     stack.push_async_callback(faq.close)
-    return faq
-
-
-def _open_reviews(
-    settings: Settings, database: Database, conversations: ConversationRecords, turns: Turns, stack: AsyncExitStack
-) -> tuple[ReviewQueue, SentReviews]:
     records = ReviewRecords(database)
-    queue = ReviewQueue(records, turns, Notices(records, is_on=settings.review.notify != "off"))
-    stack.push_async_callback(queue.close)
-    return queue, SentReviews(queue, records, conversations, settings.knowledge.scope)
+    reviews = ReviewQueue(records, turns, Notices(records, is_on=settings.review.notify != "off"))
+    stack.push_async_callback(reviews.close)
+    checkpoints = await stack.enter_async_context(open_checkpoints(settings.data_dir))
+    await checkpoints.keep_only(await turns.checkpoints())
+    service = QuestionAnswering(
+        retriever,
+        RagChain(models.answers, prompts, general_knowledge=general) if models else None,
+        QuestionAnalyser(models.small_tasks, prompts.analyse) if models else None,
+        turns,
+        memory,
+        traces,
+        AboutFiles(catalogue, retriever, memory),
+        faq,
+        budget,
+        Reviewing(reviews, checkpoints, settings.review.below, settings.review.show_draft),
+    )
+    reviews.continue_with(service.resume)
+    reviews.teach(Teaching(faq).learn)
+    return _Answers(service, faq, reviews, SentReviews(reviews, records, conversations, settings.knowledge.scope))
+
+
+async def _open_questions(settings: Settings, superusers: set[int], usage: UsageRecords) -> QuestionBudget:
+    # A memory that a whole group shares handles one question at a time.
+    shared = settings.session.scope is SessionScope.GROUP
+    questions = QuestionBudget(settings.budget, superusers, FairQueue(1 if shared else _QUESTIONS_AT_ONCE))
+    await questions.resume(usage)
+    return questions
 
 
 async def _open_reader(settings: Settings, stack: AsyncExitStack) -> Reader | None:

@@ -163,6 +163,10 @@ class Turns:
         """Return the turns of a session that wait for a person, oldest first."""
         return [_waiting(record) for record in await self._records.waiting(session_id)]
 
+    async def checkpoints(self) -> list[str]:
+        """Return the checkpoints of all turns that wait for a person."""
+        return await self._records.checkpoints()
+
     async def withdraw(self, session_id: str, user_id: int, question: str) -> None:
         """Forget the text of a question that its author recalled before it was answered."""
         await self._records.withdraw(session_id, user_id, question)

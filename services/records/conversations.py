@@ -198,6 +198,16 @@ class ConversationRecords:
             )
             return list(found)
 
+    async def checkpoints(self) -> list[str]:
+        """Return the checkpoints of all waiting turns."""
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(TurnRecord.checkpoint_id).where(
+                    TurnRecord.state == TurnState.WAITING, TurnRecord.checkpoint_id.is_not(None)
+                )
+            )
+            return [checkpoint_id for checkpoint_id in found if checkpoint_id is not None]
+
     async def fail(
         self, turn_id: int, sources: Sequence[Source] = (), details: AnswerDetails = UNKNOWN_DETAILS
     ) -> None:

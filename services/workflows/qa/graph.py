@@ -1,13 +1,14 @@
 """The graph of a question, as the specification draws it.
 
-classify ─┬─(says nothing)─► clarify ──────────────────────────────────────────────┐
-          ├─(small talk)─► answer                                                  │
-          ├─(about files)─► generate                                               │
-          ├─(stands alone)──────────┐                                              │
-          └─► rewrite ─► retrieve ◄─┴─ expand                                      │
-                            ├─(not enough)─► expand, once                          │
-                            └─► generate ─┬─(low confidence)─► review ─► answer ◄──┘
-                                          └─► answer ─► collect feedback
+classify ─┬─(says nothing)─► clarify ─► answer
+          ├─(small talk)─► answer
+          ├─(about files)─► generate
+          ├─(stands alone)─► look up ◄─┐
+          └─(goes on)─► rewrite ───────┘
+look up ──┬─(approved before)─► answer
+          └─► retrieve ─┬─(not enough)─► expand ─► retrieve, once more
+                        └─► generate ─┬─(low confidence)─► review ─► answer
+                                      └─► answer ─► collect feedback
 """
 
 from typing import Literal
@@ -36,6 +37,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> QAGraph
         "classify": nodes.classify,
         "clarify": nodes.clarify,
         "rewrite": nodes.rewrite,
+        "look_up": nodes.look_up,
         "retrieve": nodes.retrieve,
         "expand": nodes.expand,
         "generate": nodes.generate,
@@ -47,7 +49,8 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> QAGraph
     graph.add_edge(START, "classify")
     graph.add_conditional_edges("classify", _after_classify)
     graph.add_edge("clarify", "answer")
-    graph.add_edge("rewrite", "retrieve")
+    graph.add_edge("rewrite", "look_up")
+    graph.add_conditional_edges("look_up", _after_look_up)
     graph.add_conditional_edges("retrieve", _after_retrieve)
     graph.add_conditional_edges("expand", _after_expand)
     graph.add_conditional_edges("generate", _after_generate)
@@ -59,7 +62,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> QAGraph
 
 async def _after_classify(
     state: ConversationState, runtime: Runtime[QAContext]
-) -> Literal["answer", "generate", "clarify", "rewrite", "retrieve"]:
+) -> Literal["answer", "generate", "clarify", "rewrite", "look_up"]:
     work = runtime.context.work
     if work.answer is not None:
         return "answer"
@@ -67,7 +70,11 @@ async def _after_classify(
         return "generate"
     if not state.get("question_category"):
         return "clarify"
-    return "rewrite" if await nodes.continues(work) else "retrieve"
+    return "rewrite" if await nodes.continues(work) else "look_up"
+
+
+async def _after_look_up(state: ConversationState, runtime: Runtime[QAContext]) -> Literal["answer", "retrieve"]:
+    return "retrieve" if runtime.context.work.answer is None else "answer"
 
 
 async def _after_retrieve(

@@ -4,6 +4,8 @@ The nodes hand live objects to each other through the `TurnWork` in the context,
 checkpoint has to keep. Their names are stored in checkpoints: a review that waits for days continues at its node.
 """
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +13,12 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from services.errors import SearchIndexError
+from services.errors import RecordsError, SearchIndexError
+from services.faq.answers import approved_answer, choice_text
+from services.faq.models import FaqBand, FaqEntry
+from services.faq.service import FaqService
 from services.grounding.models import Answer, AnswerKind
+from services.records.reviews import Decided
 from services.records.tables import now
 from services.retrieval.models import Question, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever, better
@@ -20,6 +26,7 @@ from services.retrieval.wording import asks_something, follows_up
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.analysis import QuestionAnalyser
 from services.workflows.qa.answers import as_state, documents_of, from_state
+from services.workflows.qa.choices import PendingChoices
 from services.workflows.qa.classification import classify_by_rules, is_vague
 from services.workflows.qa.confidence import confidence
 from services.workflows.qa.generation import AnswerGeneration
@@ -29,6 +36,8 @@ from services.workflows.qa.small_talk import small_talk_reply
 from services.workflows.qa.state import ConversationState, TurnWork
 from services.workflows.qa.technical import completed
 from services.workflows.qa.written import says_nothing
+
+log = logging.getLogger(__name__)
 
 MOST_ROUNDS = 2
 _LOOK_BACK = 4
@@ -50,6 +59,8 @@ class QAServices:
     about_files: AboutFiles
     generation: AnswerGeneration
     analyser: QuestionAnalyser | None
+    faq: FaqService
+    pending: PendingChoices
     strictness: Strictness
     review_below: float
 
@@ -69,6 +80,13 @@ async def classify(state: ConversationState, runtime: Runtime[QAContext]) -> dic
     the one before; the same call says how it continues.
     """
     services, work = runtime.context.services, runtime.context.work
+    if (chosen := services.pending.take(work.turn.session_id, work.collection, work.question.text)) is not None:
+        entry = chosen.number and await services.faq.entry(work.collection, chosen.number)
+        if entry:
+            work.answer = approved_answer(entry)
+            return _classified(None)
+        # None of those: the question is searched as if there were none.
+        work.question, work.is_chosen = chosen.question, True
     if reply := small_talk_reply(work.question.text):
         work.answer = Answer(AnswerKind.WRITTEN, reply)
         return _classified(None)
@@ -115,6 +133,23 @@ async def rewrite(state: ConversationState, runtime: Runtime[QAContext]) -> dict
     return {"rewritten_question": f"{previous} {work.question.text}"}
 
 
+async def look_up(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+    """Look for an answer to this question that the group has approved."""
+    services, work = runtime.context.services, runtime.context.work
+    if work.is_chosen:
+        return {}
+    try:
+        match = await services.faq.look_up(work.collection, work.question)
+    except RecordsError:
+        log.exception("approved answers of %s could not be looked up", work.collection)
+        return {}
+    if match.band is FaqBand.DIRECT and match.entry is not None:
+        work.answer = approved_answer(match.entry)
+        return _generated(work, None)
+    work.choices = match.choices
+    return {}
+
+
 async def retrieve(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
     """Search the group's files, in a second round with other words, too."""
     services, work = runtime.context.services, runtime.context.work
@@ -156,17 +191,19 @@ async def generate(state: ConversationState, runtime: Runtime[QAContext]) -> dic
     if reply is not None and work.retrieval.status is not RetrievalStatus.USABLE:
         work.answer = reply.answer
         return _generated(work, None)
-    category = state.get("classification")
     written = await services.generation.answer(
         work.question,
         work.retrieval,
         history,
-        QuestionCategory.model_validate(category) if category else None,
+        category_of(state),
         include_code=work.include_code,
     )
     work.answer = written.answer
     if reply is not None and says_nothing(work.answer):
         work.answer = reply.answer
+    if work.choices:
+        work.answer = _with_choices(work.answer, work.choices)
+        services.pending.offer(work.turn.session_id, work.collection, work.question, work.choices)
     sure = confidence(work.answer, work.retrieval)
     work.technical = written.technical and completed(written.technical, work.answer.sources, sure)
     return _generated(work, sure)
@@ -181,9 +218,9 @@ async def review(state: ConversationState, runtime: Runtime[QAContext]) -> dict[
 async def answer(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
     """Settle what is sent: the answer as it stands, or as a person decided."""
     work, decision = runtime.context.work, state.get("decision")
-    if decision is not None:
-        drafted = state.get("generated_answer")
-        work.answer = decided(from_state(drafted) if drafted else Answer(AnswerKind.REVIEWED, ""), decision)
+    drafted = state.get("generated_answer")
+    if decision is not None and drafted is not None:
+        work.answer = _decided(from_state(drafted), decision)
     elif work.answer is None:
         raise RuntimeError("no answer at the end of a turn")
     return {
@@ -194,31 +231,36 @@ async def answer(state: ConversationState, runtime: Runtime[QAContext]) -> dict[
 
 
 async def collect_feedback(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
-    """Store the exchange, to which a rating can refer from now on."""
+    """Store the exchange, to which a rating can refer from now on.
+
+    The queue of reviews stores what a person decided, because it also does so if no checkpoint is left.
+    """
+    if state.get("decision") is not None:
+        return {}
     work = runtime.context.work
     if work.answer is None:
         raise RuntimeError("no answer to store")
-    category = state.get("classification")
     work.answer = await remember(
         work.turn,
         work.answer,
-        category=QuestionCategory.model_validate(category) if category else None,
+        category=category_of(state),
         confidence=state.get("confidence"),
         retrieval=work.retrieval,
     )
     return {"user_feedback": None}
 
 
-def decided(drafted: Answer, decision: dict[str, Any]) -> Answer:
-    """Return the answer after a person's decision: the draft as it was, their own text, or why there is none."""
-    text = str(decision.get("text") or "")
-    match decision.get("kind"):
-        case "approved":
-            return replace(drafted, kind=AnswerKind.REVIEWED, notice="", doubtful=False)
-        case "edited":
-            return Answer(AnswerKind.REVIEWED, text or drafted.text)
-        case _:
-            return Answer(AnswerKind.REVIEWED, text)
+def _decided(drafted: Answer, decision: dict[str, Any]) -> Answer:
+    """Return the draft if a person approved it as it is, and otherwise what they decided instead."""
+    if decision["kind"] == Decided.APPROVED:
+        return replace(drafted, kind=AnswerKind.REVIEWED, notice="", doubtful=False)
+    return replace(from_state(decision["answer"]), kind=AnswerKind.REVIEWED)
+
+
+def category_of(state: ConversationState) -> QuestionCategory | None:
+    """Return the category of the question, or None for what is no question."""
+    stored = state.get("classification")
+    return QuestionCategory.model_validate(stored) if stored else None
 
 
 async def continues(work: TurnWork) -> bool:
@@ -240,6 +282,16 @@ async def _previous(work: TurnWork) -> str:
         return ""
     asked = await work.turn.history.last_questions(_LOOK_BACK)
     return next((text for text in asked if _is_complete(text)), "")
+
+
+def _with_choices(found: Answer, choices: Sequence[FaqEntry]) -> Answer:
+    """Return the question which approved one is meant, or the answer with a hint at those that are near."""
+    if found.kind is AnswerKind.NOTHING_FOUND:
+        return Answer(AnswerKind.CLARIFIED, choice_text(choices))
+    if found.kind is AnswerKind.FAILED:
+        return found
+    names = " ".join(f"{number}.「{entry.question}」" for number, entry in enumerate(choices, start=1))
+    return replace(found, notice=f"{found.notice}（群里确认过相近的问题：{names}，回复数字看回答）")
 
 
 def _is_complete(text: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from services.errors import HistoryError, RecordsError
 from services.grounding.models import Answer, AnswerKind
 from services.memory.turns import Turn
-from services.records.conversations import Source
+from services.records.conversations import AnswerDetails, Source
 from services.records.stored_values import RetrievedPassage
 from services.records.tables import TurnOutcome
 from services.retrieval.models import Candidate, Question, Reference, Retrieval
@@ -34,14 +34,7 @@ async def remember(
     retrieval: Retrieval | None = None,
 ) -> Answer:
     """Store the exchange and return the answer, with a notice if it could not be stored. A failure is not stored."""
-    turn.details = replace(
-        turn.details,
-        outcome=TurnOutcome(answer.kind),
-        category=category.main_category.value if category else "",
-        sub_category=(category.sub_category or "") if category else "",
-        confidence=confidence,
-        retrieved=retrieved_passages(retrieval.references if retrieval else ()),
-    )
+    turn.details = details_of_answer(turn.details, answer, category, confidence, retrieval)
     answer = replace(answer, turn_id=turn.id)
     if answer.kind is AnswerKind.FAILED:
         turn.shown_sources = answer.sources
@@ -52,6 +45,24 @@ async def remember(
         log.exception("turn %s of %s could not be stored", turn.id, turn.session_id)
         return replace(answer, notice=answer.notice + _NOT_REMEMBERED)
     return answer
+
+
+def details_of_answer(
+    known: AnswerDetails,
+    answer: Answer,
+    category: QuestionCategory | None,
+    confidence: float | None,
+    retrieval: Retrieval | None,
+) -> AnswerDetails:
+    """Return what the log of turns keeps of an answer beside its text."""
+    return replace(
+        known,
+        outcome=TurnOutcome(answer.kind),
+        category=category.main_category.value if category else "",
+        sub_category=(category.sub_category or "") if category else "",
+        confidence=confidence,
+        retrieved=retrieved_passages(retrieval.references if retrieval else ()),
+    )
 
 
 def record_answer(

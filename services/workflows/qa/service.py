@@ -3,36 +3,70 @@
 import asyncio
 import logging
 import uuid
+from dataclasses import dataclass
 from typing import cast
 
 from langchain_core.messages import HumanMessage
+from langgraph.types import Command
 
 from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
 from services.errors import ModelError
-from services.grounding.models import Answer, CitedPassage, SourceStatus
+from services.faq.service import FaqService
+from services.grounding.models import Answer, AnswerKind, CitedPassage, SourceStatus
 from services.grounding.quoted import excerpt_answer
 from services.memory.service import MemoryService
-from services.memory.turns import Turns
+from services.memory.turns import Turn, Turns
 from services.rag import RagChain
 from services.records.conversations import Source
+from services.records.reviews import Review, ReviewReason, ReviewRequest
 from services.records.tables import now
 from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever
+from services.reviews.answers import reviewed_answer, waiting_text
+from services.reviews.queue import ReviewQueue
 from services.session import KnowledgeCollection, chat_of
 from services.tracing.models import Outcome, RequestKind
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles, UploaderNames, by_number
 from services.workflows.qa.analysis import QuestionAnalyser
+from services.workflows.qa.answers import as_state
+from services.workflows.qa.checkpoints import Checkpoints
+from services.workflows.qa.choices import PendingChoices
 from services.workflows.qa.generation import AnswerGeneration
 from services.workflows.qa.graph import build_graph, thread_config
-from services.workflows.qa.models import QuestionCategory
-from services.workflows.qa.nodes import QAContext, QAServices
-from services.workflows.qa.recording import record_answer
+from services.workflows.qa.nodes import QAContext, QAServices, category_of
+from services.workflows.qa.recording import details_of_answer, record_answer
 from services.workflows.qa.state import ConversationState, TurnWork
 from services.workflows.qa.written import review, says_nothing
 
 log = logging.getLogger(__name__)
+
+
+# Where LangGraph says in its result that a run waits for a person.
+INTERRUPTED = "__interrupt__"
+# The name of this workflow at a waiting turn.
+WORKFLOW = "qa"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPlace:
+    """Where in QQ a question was asked, and so where its answer goes if it comes later."""
+
+    self_id: str
+    group_id: int
+    asker_id: int
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewing:
+    """What is needed to have people decide about answers whose confidence is less than `below`."""
+
+    queue: ReviewQueue
+    checkpoints: Checkpoints
+    below: float
+    shows_draft: bool
 
 
 class QuestionAnswering:
@@ -50,7 +84,9 @@ class QuestionAnswering:
         memory: MemoryService,
         traces: TraceService,
         about_files: AboutFiles,
+        faq: FaqService,
         budget: ModelBudget | None = None,
+        reviewing: Reviewing | None = None,
     ) -> None:
         self._services = QAServices(
             retriever=retriever,
@@ -58,9 +94,13 @@ class QuestionAnswering:
             generation=AnswerGeneration(chain, budget),
             analyser=analyser,
             strictness=chain.strictness if chain else Strictness.ASKED,
-            review_below=0.0,
+            faq=faq,
+            pending=PendingChoices(),
+            review_below=reviewing.below if reviewing else 0.0,
         )
         self._graph = build_graph()
+        self._reviewing = reviewing
+        self._waiting_graph = build_graph(reviewing.checkpoints.saver) if reviewing else None
         self._retriever = retriever
         self._chain = chain
         self._turns = turns
@@ -77,14 +117,19 @@ class QuestionAnswering:
         collection: KnowledgeCollection,
         question: Question,
         names: UploaderNames = by_number,
+        *,
+        place: QuestionPlace | None = None,
     ) -> Answer:
         """Answer and remember the turn. `names` says what to call the uploader of a file, if that is asked.
+
+        If the answer is too uncertain for the group's settings, a person decides about it first, for which `place` says
+        where the question was asked. The answer is then that it will take a while.
 
         Always return something to send; raise only if the records themselves fail.
         """
         async with self._turns.begin(session_id, user_id, question.shown) as turn:
             chat = chat_of(session_id)
-            work = TurnWork(collection.name, question, turn, names)
+            work = TurnWork(collection.name, question, turn, names, can_wait=place is not None and turn.id is not None)
             with (
                 charged(Charge(chat, turn.id)),
                 self._traces.request(
@@ -97,21 +142,46 @@ class QuestionAnswering:
                     quoted=question.quoted,
                 ) as record,
             ):
-                state = await self._run(work)
-                assert work.answer is not None  # noqa: S101
-                category = state.get("classification")
+                thread_id = uuid.uuid4().hex
+                state = await self._run(work, thread_id)
+                if INTERRUPTED in state and place is not None and turn.id is not None:
+                    answer = await self._ask_people(work, state, place, thread_id, turn.id)
+                elif work.answer is not None:
+                    answer = work.answer
+                else:
+                    raise RuntimeError("a turn ended without an answer")
                 record_answer(
                     record,
                     work.question,
                     work.retrieval,
-                    work.answer,
-                    category=QuestionCategory.model_validate(category) if category else None,
+                    answer,
+                    category=category_of(state),
                     confidence=state.get("confidence"),
                 )
+        return answer
+
+    async def resume(self, review: Review, turn: Turn) -> Answer | None:
+        """Continue a turn that waited for this review. Return None if its checkpoint is gone.
+
+        `ReviewQueue` calls this once a decision is stored, and ends the turn with the answer.
+        """
+        if self._waiting_graph is None or self._reviewing is None or review.decision is None:
+            return None
+        if not await self._reviewing.checkpoints.has(turn.checkpoint_id):
+            return None
+        decision = {"kind": review.decision.value, "answer": as_state(reviewed_answer(review))}
+        work = TurnWork(review.request.collection, Question(review.request.question), turn, by_number)
+        await self._waiting_graph.ainvoke(
+            Command(resume=decision),
+            thread_config(turn.checkpoint_id),
+            context=QAContext(self._services, work),
+            durability="exit",
+        )
+        await self._reviewing.checkpoints.finish(turn.checkpoint_id)
         return work.answer
 
-    async def _run(self, work: TurnWork) -> ConversationState:
-        thread_id = uuid.uuid4().hex
+    async def _run(self, work: TurnWork, thread_id: str) -> ConversationState:
+        """Run the graph. A turn that may wait for a person leaves a checkpoint, any other leaves nothing."""
         state = ConversationState(
             messages=[HumanMessage(work.question.shown)],
             current_question=work.question.text,
@@ -123,9 +193,48 @@ class QuestionAnswering:
             user_feedback=None,
             error=None,
         )
-        context = QAContext(self._services, work)
-        found = await self._graph.ainvoke(state, thread_config(thread_id), context=context)
+        context, config = QAContext(self._services, work), thread_config(thread_id)
+        work.can_wait = work.can_wait and self._services.review_below > 0
+        if self._waiting_graph is None or self._reviewing is None or not work.can_wait:
+            return cast("ConversationState", await self._graph.ainvoke(state, config, context=context))
+        found = await self._waiting_graph.ainvoke(state, config, context=context, durability="exit")
+        if INTERRUPTED not in found:
+            await self._reviewing.checkpoints.finish(thread_id)
         return cast("ConversationState", found)
+
+    async def _ask_people(
+        self, work: TurnWork, state: ConversationState, place: QuestionPlace, thread_id: str, turn_id: int
+    ) -> Answer:
+        """Put the draft into the group's queue, and return what the asker is told meanwhile."""
+        reviewing, draft = self._reviewing, work.answer
+        if reviewing is None or draft is None:
+            raise RuntimeError("a turn waits, but nobody decides")
+        work.turn.details = details_of_answer(
+            work.turn.details, draft, category_of(state), state.get("confidence"), work.retrieval
+        )
+        await reviewing.queue.open(
+            ReviewRequest(
+                chat=chat_of(work.turn.session_id),
+                collection=work.collection,
+                self_id=place.self_id,
+                group_id=place.group_id,
+                session_id=work.turn.session_id,
+                asker_id=place.asker_id,
+                question=work.turn.question,
+                draft=draft.text,
+                reason=ReviewReason.LOW_CONFIDENCE,
+                question_id=place.message_id,
+                turn_id=turn_id,
+                sources=draft.sources,
+                passages=draft.sources,
+                confidence=state.get("confidence"),
+            )
+        )
+        # After the review, which is answered even if the process is killed before this.
+        await work.turn.wait(WORKFLOW, thread_id)
+        return Answer(
+            AnswerKind.CLARIFIED, waiting_text(draft.text, shows_draft=reviewing.shows_draft), turn_id=turn_id
+        )
 
     async def answer_unasked(
         self, collection: KnowledgeCollection, question: Question, retrieval: Retrieval

@@ -1,12 +1,13 @@
 """What one turn carries through the graph: the state that a checkpoint keeps, and what lives in memory only."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
+from services.faq.models import FaqEntry
 from services.grounding.models import Answer
 from services.memory.turns import Turn
 from services.retrieval.models import Question, Retrieval
@@ -48,7 +49,9 @@ class TurnWork:
     """What the nodes of one turn hand to each other and no checkpoint keeps: it is needed only until the answer stands.
 
     `question` is what is searched and answered: the member's own, or the rewritten one. `words` are added to it for a
-    second search. `answer` is None until something answers; after a review it is rebuilt from the state.
+    second search. `choices` are approved questions that may be the same one, unless it `is_chosen` that none is. With
+    `can_wait` a person may be asked before the answer is sent. `answer` is None until something answers; after a review
+    it is rebuilt from the state.
     """
 
     collection: str
@@ -60,7 +63,8 @@ class TurnWork:
     file_reply: FileReply | None = None
     analysis: QuestionAnalysis | None = None
     words: tuple[str, ...] = ()
+    choices: tuple[FaqEntry, ...] = ()
+    is_chosen: bool = False
     retrieval: Retrieval | None = None
     answer: Answer | None = None
     technical: TechnicalAnswer | None = None
-    calls: list[str] = field(default_factory=list[str])

@@ -18,6 +18,7 @@ from services.budgets.day import beginning_of, today
 from services.budgets.model import CALLS_AT_ONCE, DayUsage, ModelBudget, estimated_tokens, require_prices
 from services.database import Database, open_database, sqlite_url
 from services.errors import ModelBudgetSpent, ModelError, ModelTimeout, SettingsError
+from services.faq.service import FaqService
 from services.grounding.models import AnswerKind
 from services.knowledge.catalogue import Catalogue
 from services.llm import ChatModel, open_chat_model
@@ -29,6 +30,7 @@ from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
+from services.records.faq import FaqRecords
 from services.records.tables import ModelCallRecord
 from services.records.traces import TraceRecords
 from services.records.usage import ModelUsage, UsageRecords
@@ -362,9 +364,9 @@ async def _answering(world: World, model: ScriptedChatModel) -> tuple[QuestionAn
     chain = RagChain(chat, prompts)
     traces = TraceService(TraceRecords(world.database), TraceSettings.model_construct())
     about_files = AboutFiles(Catalogue(library.records, library.index), retriever, memory)
-    return QuestionAnswering(
-        retriever, chain, None, Turns(ConversationRecords(world.database), order), memory, traces, about_files, budget
-    ), memory
+    faq = FaqService(FaqRecords(world.database), library.records, library.model)
+    turns = Turns(ConversationRecords(world.database), order)
+    return QuestionAnswering(retriever, chain, None, turns, memory, traces, about_files, faq, budget), memory
 
 
 async def test_without_budget_the_bot_quotes_and_says_so_once_a_day(world: World) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from services.database import Database, open_database, sqlite_url
 from services.errors import SearchIndexError
+from services.faq.service import FaqService
 from services.grounding.models import Answer, AnswerKind, SourceStatus
 from services.knowledge.catalogue import Catalogue
 from services.knowledge.models import DocumentEntry
@@ -17,6 +18,7 @@ from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import NOTHING_MARK, RagChain
 from services.records.conversations import ConversationRecords
+from services.records.faq import FaqRecords
 from services.records.traces import TraceRecords
 from services.retrieval.models import Question
 from services.session import KnowledgeCollection
@@ -60,6 +62,7 @@ class World:
             memory,
             TraceService(TraceRecords(self.database), TraceSettings.model_construct()),
             AboutFiles(Catalogue(self.library.records, self.library.index), retriever, memory),
+            FaqService(FaqRecords(self.database), self.library.records, self.library.model),
         )
 
     async def ask(self, text: str, quoted: str = "", reply: Reply | None = None) -> Answer:

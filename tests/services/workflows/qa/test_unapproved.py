@@ -20,6 +20,7 @@ from sqlalchemy import delete, select
 
 from services.database import open_database, sqlite_url
 from services.errors import SearchIndexError
+from services.faq.service import FaqService
 from services.grounding.models import Answer
 from services.index.models import Hit, IndexedChunk, SearchRequest, SearchResult
 from services.knowledge.catalogue import Catalogue
@@ -29,6 +30,7 @@ from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
+from services.records.faq import FaqRecords
 from services.records.tables import TraceRecord
 from services.records.traces import TraceRecords
 from services.retrieval.models import Question, Strictness
@@ -217,6 +219,7 @@ async def answers(world: World, case: Case, model: ScriptedChatModel, session_id
         memory,
         world.traces,
         about_files,
+        FaqService(FaqRecords(world.library.database), world.library.records, world.library.model),
     )
     if not case.unasked:
         return [await answering.ask(session_id, 2, GROUP, QUESTION) for _ in range(2)]

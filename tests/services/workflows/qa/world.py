@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from services.database import Database, open_database, sqlite_url
+from services.faq.service import FaqService
 from services.knowledge.catalogue import Catalogue
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
@@ -14,6 +15,7 @@ from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import RagChain
 from services.records.conversations import ConversationRecords
+from services.records.faq import FaqRecords
 from services.records.traces import TraceRecords
 from services.retrieval.models import Question
 from services.retrieval.retriever import Retriever
@@ -62,7 +64,12 @@ class World:
         about_files = AboutFiles(Catalogue(self.library.records, self.library.index), retriever, memory)
         analyser = QuestionAnalyser(model, prompts.analyse) if model else None
         turns = Turns(self.conversations, order)
-        return QuestionAnswering(retriever, chain, analyser, turns, memory, self.traces, about_files)
+        return QuestionAnswering(retriever, chain, analyser, turns, memory, self.traces, about_files, self.faq)
+
+    @property
+    def faq(self) -> FaqService:
+        """The approved answers."""
+        return FaqService(FaqRecords(self.database), self.library.records, self.library.model)
 
     async def stored(self) -> list[str]:
         """Return the working history."""

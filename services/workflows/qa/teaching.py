@@ -1,0 +1,35 @@
+"""What becomes of an answer that a person approved: the group's own answer to that question."""
+
+import logging
+
+from services.faq.models import Approver, FaqOrigin, Refused
+from services.faq.service import FaqService
+from services.records.reviews import Review, ReviewReason
+
+log = logging.getLogger(__name__)
+
+_ORIGINS = {
+    ReviewReason.CORRECTION: FaqOrigin.CORRECTION,
+    ReviewReason.SUGGESTED: FaqOrigin.SUGGESTION,
+}
+
+
+class Teaching:
+    """Keeps what was approved, so that the same question is not asked of the admins again."""
+
+    def __init__(self, faq: FaqService) -> None:
+        self._faq = faq
+
+    async def learn(self, review: Review) -> None:
+        """Write the approved answer of a review as an entry. One that is no question, or too long, is left out."""
+        request = review.request
+        written = await self._faq.add(
+            request.collection,
+            request.question,
+            review.answer,
+            Approver(review.decided_by or 0, review.decided_by_name),
+            _ORIGINS.get(request.reason, FaqOrigin.REVIEW),
+            request.sources,
+        )
+        if isinstance(written, Refused):
+            log.info("review %s of %s taught nothing: %s", review.number, request.chat, written.reason)
