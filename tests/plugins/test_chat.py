@@ -73,8 +73,8 @@ async def test_the_quoted_message_is_part_of_the_question(
 ) -> None:
     model_server.when("明天改成线上开会", "不用到场。")
 
-    def asked(group_id: int | None) -> MessageEvent:
-        event = conversation.message("记一下这个", to_me=True)
+    def asked(speaker: Conversation, group_id: int | None) -> MessageEvent:
+        event = speaker.message("记一下这个", to_me=True)
         quoted = {
             "time": 1,
             "message_type": "group",
@@ -87,10 +87,11 @@ async def test_the_quoted_message_is_part_of_the_question(
         event.reply = type_validate_python(Reply, quoted)
         return event
 
-    await conversation.send(asked(conversation.group_id), "不用到场。")
+    await conversation.send(asked(conversation, conversation.group_id), "不用到场。")
     # A client tells the text of any message in any chat, so a message from another group is left out.
     calls = len(model_server.chats)
-    await conversation.by(ADMIN).send(asked(1), "")
+    other = conversation.by(ADMIN)
+    await other.send(asked(other, 1), "")
     assert all("线上开会" not in chat.question for chat in model_server.chats[calls:])
 
 

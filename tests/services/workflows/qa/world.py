@@ -24,7 +24,7 @@ from services.settings import MemorySettings, RetrievalSettings, TraceSettings
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.analysis import QuestionAnalyser
-from services.workflows.qa.service import QuestionAnswering
+from services.workflows.qa.service import QuestionAnswering, Reviewing
 from tests.fakes.chat import ScriptedChatModel, chat_model
 from tests.fakes.reranker import ScriptedReranker
 from tests.services.retrieval.library import Library
@@ -47,13 +47,19 @@ class World:
     reranker: ScriptedReranker = field(default_factory=ScriptedReranker)
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    def __post_init__(self) -> None:
+        # One for all, because it keeps the entries in memory.
+        self.faq = FaqService(FaqRecords(self.database), self.library.records, self.library.model)
+
     @property
     def retriever(self) -> Retriever:
         """The retriever as the container builds it, with scores that the test sets."""
         settings = RetrievalSettings.model_validate(self.settings)
         return self.library.retriever_with(reranker=self.reranker, settings=settings)
 
-    def answering(self, *, with_model: bool = True, general: bool = False) -> QuestionAnswering:
+    def answering(
+        self, *, with_model: bool = True, general: bool = False, reviewing: Reviewing | None = None
+    ) -> QuestionAnswering:
         """Return the service as the container builds it."""
         model = chat_model(self.model) if with_model else None
         prompts = load_prompts()
@@ -64,12 +70,9 @@ class World:
         about_files = AboutFiles(Catalogue(self.library.records, self.library.index), retriever, memory)
         analyser = QuestionAnalyser(model, prompts.analyse) if model else None
         turns = Turns(self.conversations, order)
-        return QuestionAnswering(retriever, chain, analyser, turns, memory, self.traces, about_files, self.faq)
-
-    @property
-    def faq(self) -> FaqService:
-        """The approved answers."""
-        return FaqService(FaqRecords(self.database), self.library.records, self.library.model)
+        return QuestionAnswering(
+            retriever, chain, analyser, turns, memory, self.traces, about_files, self.faq, reviewing=reviewing
+        )
 
     async def stored(self) -> list[str]:
         """Return the working history."""
