@@ -81,7 +81,9 @@ def classify_by_rules(question: Question) -> QuestionCategory | None:
     text = question.shown.lower()
     keywords = _keywords(question)
     found = {name: len(pattern.findall(text)) for name, pattern in _SUB_CATEGORIES.items()}
-    sub_category = max(found, key=lambda name: found[name])
+    # Who names an error wants it gone, whatever else they name.
+    is_broken = found[TechnicalSubCategory.DEBUGGING] > 0
+    sub_category = TechnicalSubCategory.DEBUGGING if is_broken else max(found, key=lambda name: found[name])
     counts = {name: len(pattern.findall(text)) for name, pattern in _CATEGORIES.items()}
     counts[MainCategory.TECHNICAL] += sum(found.values())
     best = max(counts, key=lambda name: counts[name])

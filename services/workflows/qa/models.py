@@ -84,7 +84,8 @@ Items = Annotated[list[Text], BeforeValidator(_items)]
 
 
 def _in_unit(value: object) -> object:
-    return min(1.0, max(0.0, float(value))) if isinstance(value, int | float) and value == value else 0.0  # noqa: PLR0124
+    # The bounds come first: an integer may be too large for a float. NaN is within none.
+    return float(min(1.0, max(0.0, value))) if isinstance(value, int | float) else 0.0
 
 
 class TechnicalAnswer(BaseModel):
