@@ -11,7 +11,8 @@ look up ──┬─(approved before)─► answer
                                       └─► answer ─► collect feedback
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -26,26 +27,37 @@ from services.workflows.qa.state import ConversationState
 
 QAGraph = CompiledStateGraph[ConversationState, QAContext, ConversationState, ConversationState]
 
+
+class Node(Protocol):
+    """One step of the graph: it returns what changes in the state."""
+
+    async def __call__(self, state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
+        """Run the step."""
+        ...
+
+
+STEPS: Mapping[str, Node] = {
+    "classify": nodes.classify,
+    "clarify": nodes.clarify,
+    "rewrite": nodes.rewrite,
+    "look_up": nodes.look_up,
+    "retrieve": nodes.retrieve,
+    "expand": nodes.expand,
+    "generate": nodes.generate,
+    "review": nodes.review,
+    "answer": nodes.answer,
+    "collect_feedback": nodes.collect_feedback,
+}
+
 # More steps than any path through the graph has.
 RECURSION_LIMIT = 25
 
 
-def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> QAGraph:
+def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None, steps: Mapping[str, Node] = STEPS) -> QAGraph:
     """Return the compiled graph. Without a `checkpointer` no turn can wait for a person."""
     graph = StateGraph(ConversationState, QAContext)
-    for name, node in {
-        "classify": nodes.classify,
-        "clarify": nodes.clarify,
-        "rewrite": nodes.rewrite,
-        "look_up": nodes.look_up,
-        "retrieve": nodes.retrieve,
-        "expand": nodes.expand,
-        "generate": nodes.generate,
-        "review": nodes.review,
-        "answer": nodes.answer,
-        "collect_feedback": nodes.collect_feedback,
-    }.items():
-        graph.add_node(name, node)
+    for name, step in steps.items():
+        graph.add_node(name, step)
     graph.add_edge(START, "classify")
     graph.add_conditional_edges("classify", _after_classify)
     graph.add_edge("clarify", "answer")

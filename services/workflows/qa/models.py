@@ -133,7 +133,7 @@ def _words(value: object) -> object:
 
 
 def _category(value: object) -> object:
-    return value if value in set(MainCategory) else MainCategory.OTHER
+    return value if isinstance(value, str) and value in set(MainCategory) else MainCategory.OTHER
 
 
 Words = Annotated[list[str], BeforeValidator(_words)]
@@ -156,7 +156,7 @@ class QuestionAnalysis(BaseModel):
     @field_validator("sub_category", mode="before")
     @classmethod
     def _known(cls, value: object) -> object:
-        return value if value in set(TechnicalSubCategory) else None
+        return value if isinstance(value, str) and value in set(TechnicalSubCategory) else None
 
     @field_validator("standalone_question", mode="before")
     @classmethod
