@@ -144,8 +144,6 @@ async def _filled(services: Services, directory: Path) -> None:
     path = directory / "宿舍.md"
     path.write_text(_FILE, encoding="utf-8")
     await services.knowledge.ingest(IncomingFile(_GROUP.name, path, "宿舍.md", 1, 2, now()))
-    while (await services.knowledge.documents(_GROUP.name, 1, 5))[0][0].reading:
-        await asyncio.sleep(0.2)
 
 
 async def _ask(services: Services, session: int, texts: Sequence[str]) -> tuple[float, int, int]:
@@ -156,7 +154,7 @@ async def _ask(services: Services, session: int, texts: Sequence[str]) -> tuple[
         place = QuestionPlace("1", 1, session, session)
         await services.answering.ask(f"group_1_{session}", session, _GROUP, Question(text), place=place)
         seconds = time.perf_counter() - begun
-    await services.traces.stored()
+    await services.traces.flush()
     (record, *_) = await services.traces.latest("group_1", 1)
     calls = record.trace.model_calls
     return seconds, len(calls), sum(call.prompt_tokens + call.completion_tokens for call in calls)
@@ -197,6 +195,8 @@ async def main() -> None:
     print(machine())
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for name in ("embedded", "written", "growth"):
+            (directory / name).mkdir()
         await overhead(directory)
         embedded = Settings.model_validate({"data_dir": directory / "embedded"})
         await kinds(directory, embedded, "without a model")
