@@ -14,6 +14,7 @@ from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
 from services.faq.service import FaqService
+from services.feedback.service import FeedbackService
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
 from services.knowledge.catalogue import Catalogue
@@ -36,6 +37,7 @@ from services.records.conversations import ConversationRecords
 from services.records.dialogues import DialogueRecords
 from services.records.documents import DocumentRecords
 from services.records.faq import FaqRecords
+from services.records.feedback import FeedbackRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.pulls import PullRecords
 from services.records.reviews import ReviewRecords
@@ -44,6 +46,7 @@ from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
 from services.reranking import RerankService
+from services.retrieval.models import Strictness
 from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranker, load_coefficients
 from services.retrieval.retriever import Retriever
 from services.reviews.notices import Notices
@@ -77,6 +80,7 @@ class Services:
     memory: MemoryService
     dialogues: Dialogues
     sent_answers: SentAnswers
+    feedback: FeedbackService
     answering: QuestionAnswering
     reviews: ReviewQueue
     sent_reviews: SentReviews
@@ -193,6 +197,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             answering=answers.service,
             reviews=answers.reviews,
             sent_reviews=answers.sent_reviews,
+            feedback=FeedbackService(FeedbackRecords(database), feedback, retriever.threshold(Strictness.ASKED)),
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),

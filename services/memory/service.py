@@ -14,7 +14,7 @@ from services.memory.history import as_text, fenced
 from services.memory.order import SessionOrder
 from services.records.conversations import ConversationRecords, HistoryEntry, Source
 from services.records.stored_values import StoredMessage
-from services.records.tables import TurnState
+from services.records.tables import ModelFeature, TurnState
 from services.session import chat_of
 from services.settings import MemorySettings
 from services.text.links import known_addresses, without_unknown_links
@@ -182,7 +182,7 @@ class MemoryService:
         lines = as_text([record.message for record in records])
         # A figure that nothing confirmed must not become a fact by being kept word for word.
         known = as_text([record.message for record in records if not record.message.doubtful])
-        with charged(Charge(chat_of(session_id))):
+        with charged(Charge(chat_of(session_id), feature=ModelFeature.SUMMARY)):
             reply = await model.reply(await self._prompt.ainvoke({"history_text": fenced(lines)}))
         text = await asyncio.to_thread(_checked_summary, lines, known, reply.text)
         return await self._records.replace(session_id, records, StoredMessage(type="system", text=text))
