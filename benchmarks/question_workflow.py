@@ -27,7 +27,6 @@ from services.records.tables import now
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.session import KnowledgeCollection
 from services.settings import Settings
-from services.workflows.qa.about_files import by_number
 from services.workflows.qa.checkpoints import FILE_NAME, open_checkpoints
 from services.workflows.qa.graph import STEPS, Node, QAGraph, build_graph, thread_config
 from services.workflows.qa.models import MainCategory, QuestionCategory
@@ -98,7 +97,7 @@ def _idle_steps() -> dict[str, Node]:
 def _idle_context() -> QAContext:
     services = cast("QAServices", type("Idle", (), {"review_below": 0.0})())
     turn: Any = _StepsOnly()
-    return QAContext(services, TurnWork("group_1", Question("宿舍几点熄灯"), turn, by_number))
+    return QAContext(services, TurnWork("group_1", Question("宿舍几点熄灯"), turn, None))
 
 
 def _state() -> ConversationState:

@@ -58,6 +58,7 @@ from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.analysis import QuestionAnalyser
 from services.workflows.qa.checkpoints import open_checkpoints
+from services.workflows.qa.low_ratings import LowRatings
 from services.workflows.qa.service import QuestionAnswering, Reviewing
 from services.workflows.qa.teaching import Teaching
 
@@ -179,7 +180,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await memory.resume()
         await knowledge.resume()
         await proactive.resume()
-        scope = settings.knowledge.scope
+        scope, sent_answers = settings.knowledge.scope, SentAnswers(SentAnswerRecords(database))
         intake = Intake(knowledge, UploadRecords(database), access, scope)
         pulls = Pulls(PullRecords(database), documents, knowledge, intake, scope)
         stack.push_async_callback(pulls.close)
@@ -193,11 +194,16 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             retriever=retriever,
             memory=memory,
             dialogues=dialogues,
-            sent_answers=SentAnswers(SentAnswerRecords(database)),
+            sent_answers=sent_answers,
             answering=answers.service,
             reviews=answers.reviews,
             sent_reviews=answers.sent_reviews,
-            feedback=FeedbackService(FeedbackRecords(database), feedback, retriever.threshold(Strictness.ASKED)),
+            feedback=FeedbackService(
+                FeedbackRecords(database),
+                feedback,
+                retriever.threshold(Strictness.ASKED),
+                LowRatings(sent_answers, answers.sent_reviews).follow,
+            ),
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),

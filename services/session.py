@@ -84,6 +84,16 @@ def chat_of(session_id: str) -> str:
     return "_".join(session_id.split("_")[:2])
 
 
+def group_of(chat: str) -> int | None:
+    """Return the group that a chat is, or None for a private chat.
+
+    >>> group_of("group_777"), group_of("private_10002")
+    (777, None)
+    """
+    kind, _, number = chat.partition("_")
+    return int(number) if kind == "group" else None
+
+
 def _number(qq: int) -> int:
     # A bool is an int too, and a str would allow arbitrary text in the names of files and collections.
     if type(qq) is not int or qq < 0:

@@ -12,7 +12,7 @@ from services.llm import ChatModel
 from services.memory.facts import clauses_with, lost_facts
 from services.memory.history import as_text, fenced
 from services.memory.order import SessionOrder
-from services.records.conversations import ConversationRecords, HistoryEntry, Source
+from services.records.conversations import ConversationRecords, HistoryEntry, Preferences, Source
 from services.records.stored_values import StoredMessage
 from services.records.tables import ModelFeature, TurnState
 from services.session import chat_of
@@ -111,6 +111,10 @@ class MemoryService:
             )
             for turn in turns
         ]
+
+    async def preferences(self, session_id: str) -> Preferences:
+        """Return what a session wants of its answers."""
+        return await self._records.preferences(session_id)
 
     async def sources(self, session_id: str) -> list[Source]:
         """Return the sources of the last reply that had any, unless the conversation was cleared since."""

@@ -63,6 +63,18 @@ class SentAnswerRecords:
             row = (await session.scalars(chosen)).one_or_none()
         return None if row is None else _sent(row)
 
+    async def of_turn(self, turn_id: int) -> SentAnswer | None:
+        """Return the first message that answered a turn."""
+        first = (
+            select(SentAnswerRecord)
+            .where(SentAnswerRecord.turn_id == turn_id)
+            .order_by(SentAnswerRecord.sent_at, SentAnswerRecord.message_id)
+            .limit(1)
+        )
+        async with self._database.reading() as session:
+            row = (await session.scalars(first)).one_or_none()
+        return None if row is None else _sent(row)
+
 
 def _sent(row: SentAnswerRecord) -> SentAnswer:
     return SentAnswer(row.self_id, row.chat, row.message_id, row.turn_id, row.sent_at)

@@ -108,6 +108,11 @@ class Retriever:
         # Collections that were found whole since the start.
         self._whole: set[str] = set()
 
+    @property
+    def most_passages(self) -> int:
+        """The largest number of passages that are approved for one answer."""
+        return self._settings.submit_top_k
+
     async def retrieve(
         self,
         collection: str,

@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 
 # The specification allows 1,000, but members paste whole error logs. The search reads the beginning.
 MAX_QUESTION_CHARS = 4000
+MOST_RESULTS = 10
 _MOST_KEYWORDS, _KEYWORD_CHARS = 8, 40
 _MOST_ITEMS, _ITEM_CHARS = 12, 4000
 _CONTENT = re.compile(r"\w")
@@ -56,7 +57,7 @@ class UserQuery(BaseModel):
     question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS)
     thread_id: str | None = Field(default=None, max_length=100)
     include_code: bool = True
-    max_results: int = Field(default=3, ge=1, le=10)
+    max_results: int = Field(default=3, ge=1, le=MOST_RESULTS)
 
     @field_validator("question")
     @classmethod

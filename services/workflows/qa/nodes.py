@@ -96,7 +96,7 @@ async def classify(state: ConversationState, runtime: Runtime[QAContext]) -> dic
         return _failed(work, error)
     if work.file_reply is not None and work.file_reply.certain:
         return _classified(None)
-    category = classify_by_rules(work.question)
+    category = classify_by_rules(work.question) if work.query is not None else None
     if services.analyser is not None and await _may_continue(work, category):
         work.analysis = await services.analyser.analyse(work.question, work.turn.history)
         if work.analysis is not None and work.analysis.confidence > (category.confidence if category else 0.0):
@@ -191,12 +191,14 @@ async def generate(state: ConversationState, runtime: Runtime[QAContext]) -> dic
     if reply is not None and work.retrieval.status is not RetrievalStatus.USABLE:
         work.answer = reply.answer
         return _generated(work, None)
+    if work.query is not None:
+        work.retrieval = replace(work.retrieval, references=work.retrieval.references[: work.query.max_results])
     written = await services.generation.answer(
         work.question,
         work.retrieval,
         history,
         category_of(state),
-        include_code=work.include_code,
+        include_code=work.query is None or work.query.include_code,
     )
     work.answer = written.answer
     if reply is not None and says_nothing(work.answer):

@@ -8,6 +8,7 @@ from typing import cast
 
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
+from pydantic import ValidationError
 
 from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
@@ -35,6 +36,7 @@ from services.workflows.qa.checkpoints import Checkpoints
 from services.workflows.qa.choices import PendingChoices
 from services.workflows.qa.generation import AnswerGeneration
 from services.workflows.qa.graph import build_graph, thread_config
+from services.workflows.qa.models import MAX_QUESTION_CHARS, MOST_RESULTS, UserQuery
 from services.workflows.qa.nodes import QAContext, QAServices, category_of
 from services.workflows.qa.recording import details_of_answer, record_answer
 from services.workflows.qa.state import ConversationState, TurnWork
@@ -127,9 +129,11 @@ class QuestionAnswering:
 
         Always return something to send; raise only if the records themselves fail.
         """
+        query = await self._query(session_id, question)
         async with self._turns.begin(session_id, user_id, question.shown) as turn:
             chat = chat_of(session_id)
-            work = TurnWork(collection.name, question, turn, names, can_wait=place is not None and turn.id is not None)
+            can_wait = place is not None and turn.id is not None
+            work = TurnWork(collection.name, question, turn, query, names, can_wait)
             with (
                 charged(Charge(chat, turn.id)),
                 self._traces.request(
@@ -160,6 +164,18 @@ class QuestionAnswering:
                 )
         return answer
 
+    async def _query(self, session_id: str, question: Question) -> UserQuery | None:
+        """Return the question with the preferences of its session, or None if it has no content."""
+        preferences = await self._memory.preferences(session_id)
+        try:
+            return UserQuery(
+                question=question.shown[:MAX_QUESTION_CHARS],
+                include_code=preferences.include_code,
+                max_results=preferences.max_results or min(self._retriever.most_passages, MOST_RESULTS),
+            )
+        except ValidationError:
+            return None
+
     async def resume(self, review: Review, turn: Turn) -> Answer | None:
         """Continue a turn that waited for this review. Return None if its checkpoint is gone.
 
@@ -170,7 +186,8 @@ class QuestionAnswering:
         if not await self._reviewing.checkpoints.has(turn.checkpoint_id):
             return None
         decision = {"kind": review.decision.value, "answer": as_state(reviewed_answer(review))}
-        work = TurnWork(review.request.collection, Question(review.request.question), turn, by_number)
+        question = Question(review.request.question)
+        work = TurnWork(review.request.collection, question, turn, await self._query(turn.session_id, question))
         await self._waiting_graph.ainvoke(
             Command(resume=decision),
             thread_config(turn.checkpoint_id),

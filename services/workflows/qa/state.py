@@ -11,8 +11,8 @@ from services.faq.models import FaqEntry
 from services.grounding.models import Answer
 from services.memory.turns import Turn
 from services.retrieval.models import Question, Retrieval
-from services.workflows.qa.about_files import FileReply, UploaderNames
-from services.workflows.qa.models import QuestionAnalysis, TechnicalAnswer
+from services.workflows.qa.about_files import FileReply, UploaderNames, by_number
+from services.workflows.qa.models import QuestionAnalysis, TechnicalAnswer, UserQuery
 
 
 class ConversationState(TypedDict, total=False):
@@ -48,18 +48,19 @@ class ConversationState(TypedDict, total=False):
 class TurnWork:
     """What the nodes of one turn hand to each other and no checkpoint keeps: it is needed only until the answer stands.
 
-    `question` is what is searched and answered: the member's own, or the rewritten one. `words` are added to it for a
-    second search. `choices` are approved questions that may be the same one, unless it `is_chosen` that none is. With
-    `can_wait` a person may be asked before the answer is sent. `answer` is None until something answers; after a review
-    it is rebuilt from the state.
+    `query` is the question with the preferences of its session, or None if it has no content. `question` is what is
+    searched and answered: the member's own, or the rewritten one. `words` are added to it for a second search.
+    `choices` are approved questions that may be the same one, unless it `is_chosen` that none is. With `can_wait` a
+    person may be asked before the answer is sent. `answer` is None until something answers; after a review it is
+    rebuilt from the state.
     """
 
     collection: str
     question: Question
     turn: Turn
-    names: UploaderNames
+    query: UserQuery | None
+    names: UploaderNames = by_number
     can_wait: bool = False
-    include_code: bool = True
     file_reply: FileReply | None = None
     analysis: QuestionAnalysis | None = None
     words: tuple[str, ...] = ()
