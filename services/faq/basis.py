@@ -19,7 +19,7 @@ Visible = Mapping[int, DocumentRecord]
 
 def visible(documents: Iterable[DocumentRecord]) -> Visible:
     """Return the documents of a collection that can be found, by number."""
-    return {document.number: document for document in documents if document.state is DocumentState.READY}
+    return {document.number: document for document in documents if document.state == DocumentState.READY}
 
 
 def basis_of(sources: Sequence[Source], documents: Visible) -> tuple[BasisDocument, ...]:
