@@ -2,10 +2,9 @@
 
 import base64
 import re
-from pathlib import Path
 
 import pytest
-from nonebot.adapters.onebot.v11 import Message, MessageEvent
+from nonebot.adapters.onebot.v11 import Message, MessageEvent, MessageSegment
 from nonebot.adapters.onebot.v11.event import Reply
 
 from services.session import KnowledgeScope, SessionScope
@@ -27,6 +26,7 @@ def _replying(conversation: Conversation, text: str, to: Message) -> MessageEven
         {
             "time": 1,
             "message_type": "group",
+            "group_id": conversation.group_id,
             "message_id": 7,
             "real_id": 7,
             "sender": {"user_id": MEMBER},
@@ -133,11 +133,10 @@ async def test_an_entry_whose_document_changed_is_marked(conversation: Conversat
 
 def _file(name: str, content: str) -> tuple[Message, Call]:
     """Return the message of a file, and the call by which the bot fetches it."""
-    encoded = base64.b64encode(content.encode()).decode()
-    segment = Message(
-        [{"type": "file", "data": {"file": name, "file_id": "/f", "file_size": str(len(content.encode()))}}]
-    )  # pyright: ignore[reportArgumentType]
-    return segment, Call("get_file", {"file_id": "/f", "_timeout": 120}, {"base64": encoded})
+    data = content.encode()
+    segment = MessageSegment("file", {"file": name, "file_id": "/f", "file_size": str(len(data))})
+    answered = {"base64": base64.b64encode(data).decode()}
+    return Message(segment), Call("get_file", {"file_id": "/f", "_timeout": 120}, answered)
 
 
 def _link(conversation: Conversation) -> Call:
@@ -150,9 +149,7 @@ def _listing(conversation: Conversation) -> Call:
     return Call("get_group_root_files", asked, {"files": [], "folders": []})
 
 
-async def test_a_table_is_imported_completely_or_not_at_all(
-    conversation: Conversation, admin: Conversation, tmp_path: Path
-) -> None:
+async def test_a_table_is_imported_completely_or_not_at_all(conversation: Conversation, admin: Conversation) -> None:
     await admin.say("/faq import", "把 CSV 发到这里，10 分钟内有效，不会进知识库。")
     wrong, fetched = _file("问答.csv", "问题,回答\n几点熄灯,十点\n几点开门,\n")
     await admin.send(
