@@ -24,6 +24,8 @@ _SHARE_OF_GAP = 0.5
 # The weight of the general distance, in pairs of questions: a collection of eight has as many of its own.
 _PRIOR_PAIRS = 28
 _NEAREST = 8
+# Keeps the unit above nought.
+_MOST_ALIKE = 0.9999
 
 # Everyday questions that have nothing to do with each other: how distant are two of them for this embedding model?
 UNRELATED = (
@@ -75,7 +77,6 @@ class QuestionIndex:
 
         `unrelated_cosine` is what two unrelated questions have on average (see `UNRELATED`).
         """
-        self._questions = questions
         self._by_normal = {question.wording.normal: question for question in questions}
         self._by_sense: dict[Hashable, ApprovedQuestion | None] = {}
         for question in questions:
@@ -86,8 +87,9 @@ class QuestionIndex:
         embedded = [question for question in questions if question.vector is not None]
         self._embedded = embedded
         self._vectors = np.stack([question.vector for question in embedded if question.vector is not None] or [_NONE])
-        self.unit = 1.0 - _average_cosine(self._vectors[: len(embedded)], unrelated_cosine)
-        self._gaps = _gaps(self._vectors[: len(embedded)], [question.answer_key for question in embedded])
+        vectors, answers = self._vectors[: len(embedded)], _answer_ids(embedded)
+        self._unit = 1.0 - _unrelated_cosine(vectors, answers, unrelated_cosine)
+        self._gaps = _gaps(vectors, answers)
 
     @property
     def compares_vectors(self) -> bool:
@@ -105,7 +107,7 @@ class QuestionIndex:
             return Nearest(surely)
         if vector is None or not self._embedded:
             return Nearest()
-        distances = (1.0 - self._vectors @ vector) / self.unit
+        distances = (1.0 - self._vectors @ vector) / self._unit
         order = [int(place) for place in np.argsort(distances) if distances[place] <= ASK_DISTANCE]
         if order and self._is_surely(asked, order[0], float(distances[order[0]])):
             return Nearest(self._embedded[order[0]].number)
@@ -121,7 +123,7 @@ class QuestionIndex:
         return None if reworded is None or asked.contradicts(reworded.wording) else reworded.number
 
     def _is_surely(self, asked: Wording, place: int, distance: float) -> bool:
-        limit = min(DIRECT_DISTANCE, _SHARE_OF_GAP * float(self._gaps[place]) / self.unit)
+        limit = min(DIRECT_DISTANCE, _SHARE_OF_GAP * float(self._gaps[place]) / self._unit)
         return distance < limit and not asked.contradicts(self._embedded[place].wording)
 
 
@@ -135,18 +137,23 @@ def average_cosine(vectors: Vector) -> float:
     return float((total @ total - count) / (count * (count - 1)))
 
 
-def _average_cosine(vectors: Vector, unrelated: float) -> float:
-    """Return the mean cosine of a collection's questions. A small collection counts as an average one in part."""
-    pairs = len(vectors) * (len(vectors) - 1) // 2
-    own = average_cosine(vectors) if pairs else 0.0
-    return (own * pairs + unrelated * _PRIOR_PAIRS) / (pairs + _PRIOR_PAIRS)
+def _answer_ids(questions: Sequence[ApprovedQuestion]) -> NDArray[np.intp]:
+    """Return for each question the number of its answer, from 0; the same answers have the same number."""
+    ids = {key: place for place, key in enumerate(dict.fromkeys(question.answer_key for question in questions))}
+    return np.array([ids[question.answer_key] for question in questions], np.intp)
 
 
-def _gaps(vectors: Vector, answer_keys: Sequence[str]) -> NDArray[np.float32]:
+def _unrelated_cosine(vectors: Vector, answers: NDArray[np.intp], general: float) -> float:
+    """Return the mean cosine of questions with different answers; that of a few questions counts in part only."""
+    sums = np.zeros((int(answers.max(initial=-1)) + 1, vectors.shape[1]))
+    np.add.at(sums, answers, vectors)
+    total, sizes = sums.sum(axis=0), np.bincount(answers)
+    pairs = (len(answers) ** 2 - float(sizes @ sizes)) / 2
+    cosines = (float(total @ total) - float((sums * sums).sum())) / 2
+    return min((cosines + general * _PRIOR_PAIRS) / (pairs + _PRIOR_PAIRS), _MOST_ALIKE)
+
+
+def _gaps(vectors: Vector, answers: NDArray[np.intp]) -> NDArray[np.float32]:
     """Return for each question the distance to the nearest one with another answer."""
-    if not len(answer_keys):
-        return np.empty(0, np.float32)
-    ids = {key: place for place, key in enumerate(dict.fromkeys(answer_keys))}
-    answers = np.array([ids[key] for key in answer_keys])
     cosines = np.where(answers[:, None] == answers[None, :], -1.0, vectors @ vectors.T)
-    return (1.0 - cosines.max(axis=1)).astype(np.float32)
+    return (1.0 - cosines.max(axis=1, initial=-1.0)).astype(np.float32)
