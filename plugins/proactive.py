@@ -11,13 +11,14 @@ from qq.depends import Answering, Proactive, is_open, outbox, services, settings
 from qq.messages import answer_reply
 from qq.outbox.delivery import Delivery
 from qq.outbox.send_queue import Priority
-from qq.unasked import MARK, group_message, is_unasked, reaction_of, replied_to
+from qq.reactions import reaction_of
+from qq.unasked import MARK, group_message, is_unasked, replied_to
 from services.budgets.charge import Charge, charged
 from services.grounding.models import AnswerKind
 from services.proactive.models import GroupMessage, OpinionSource, UnaskedOutcome
 from services.proactive.rules import asks_for_quiet
 from services.proactive.service import OBJECTION_QUIET, ProactiveService
-from services.records.tables import now
+from services.records.tables import ModelFeature, now
 from services.session import Session
 from services.workflows.qa.service import QuestionAnswering
 
@@ -88,7 +89,8 @@ async def _consider(bot: Bot, message: GroupMessage, proactive: ProactiveService
         await proactive.settle(approval, UnaskedOutcome.FAILED)
         return
     try:
-        with charged(Charge(Session(message.group_id, message.user_id).chat)):
+        chat = Session(message.group_id, message.user_id).chat
+        with charged(Charge(chat, feature=ModelFeature.UNASKED)):
             answer = await answering.answer_unasked(approval.collection, approval.question, approval.retrieval)
     except Exception:
         await proactive.settle(approval, UnaskedOutcome.FAILED)

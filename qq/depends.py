@@ -18,9 +18,10 @@ from qq.recalls import Recalls
 from qq.render.renderer import Renderer
 from services.container import Services, open_services
 from services.errors import ServiceError
+from services.feedback.service import FeedbackService
 from services.knowledge.intake import Intake
 from services.knowledge.service import KnowledgeService
-from services.memory.dialogues import SentAnswers
+from services.memory.dialogues import Dialogues, SentAnswers
 from services.memory.service import MemoryService
 from services.proactive.service import ProactiveService
 from services.settings import Settings
@@ -146,6 +147,14 @@ async def _sent_answers() -> SentAnswers:
     return services().sent_answers
 
 
+async def _feedback() -> FeedbackService:
+    return services().feedback
+
+
+async def _dialogues() -> Dialogues:
+    return services().dialogues
+
+
 async def _answering() -> QuestionAnswering:
     return services().answering
 
@@ -160,5 +169,7 @@ Knowledge = Annotated[KnowledgeService, Depends(_knowledge)]
 FileIntake = Annotated[Intake, Depends(_intake)]
 Memory = Annotated[MemoryService, Depends(_memory)]
 SentMessages = Annotated[SentAnswers, Depends(_sent_answers)]
+Feedback = Annotated[FeedbackService, Depends(_feedback)]
+SessionDialogues = Annotated[Dialogues, Depends(_dialogues)]
 Answering = Annotated[QuestionAnswering, Depends(_answering)]
 Proactive = Annotated[ProactiveService, Depends(_proactive)]

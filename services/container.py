@@ -13,6 +13,7 @@ from services.database import Database, open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
+from services.feedback.service import FeedbackService
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
 from services.knowledge.catalogue import Catalogue
@@ -34,6 +35,7 @@ from services.reading.models import Reader
 from services.records.conversations import ConversationRecords
 from services.records.dialogues import DialogueRecords
 from services.records.documents import DocumentRecords
+from services.records.feedback import FeedbackRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.pulls import PullRecords
 from services.records.reviews import ReviewRecords
@@ -43,6 +45,7 @@ from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
 from services.reranking import RerankService
 from services.retrieval.expansion import QueryExpansion
+from services.retrieval.models import Strictness
 from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranker, load_coefficients
 from services.retrieval.retriever import Retriever
 from services.reviews.notices import Notices
@@ -73,6 +76,7 @@ class Services:
     memory: MemoryService
     dialogues: Dialogues
     sent_answers: SentAnswers
+    feedback: FeedbackService
     answering: QuestionAnswering
     reviews: ReviewQueue
     sent_reviews: SentReviews
@@ -179,6 +183,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             memory=memory,
             dialogues=dialogues,
             sent_answers=SentAnswers(SentAnswerRecords(database)),
+            feedback=FeedbackService(FeedbackRecords(database), feedback, retriever.threshold(Strictness.ASKED)),
             answering=QuestionAnswering(
                 retriever,
                 chain,

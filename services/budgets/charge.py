@@ -5,13 +5,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from services.records.tables import ModelFeature
+
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The group or private chat that pays (see `Session.chat`), and the turn that the call belongs to, if any."""
+    """The group or private chat that pays (see `Session.chat`), for what, and for which turn, if any."""
 
     chat: str
     turn_id: int | None = None
+    feature: ModelFeature = ModelFeature.ANSWER
 
 
 # No default: a model call that nobody pays for is a programming error.

@@ -144,6 +144,7 @@ class ModelBudget:
                     estimated=estimated,
                     cost=cost,
                     called_at=called_at,
+                    feature=charge.feature,
                 )
                 _trace(call, entry, time.perf_counter() - started)
                 await asyncio.shield(self._write(entry))

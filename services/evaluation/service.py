@@ -11,6 +11,7 @@ from typing import Protocol
 from services.budgets.charge import Charge, charged
 from services.errors import RerankError, SearchIndexError, code_suffix
 from services.evaluation.models import Evaluation, Sample, SampleOutcome
+from services.records.tables import ModelFeature
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ class Evaluations:
 
     async def explain(self, chat: str, collection: str, question: Sample, quoted: str = "") -> SampleOutcome:
         """Return what would happen if somebody asked this question now, quoting the message `quoted`."""
-        with charged(Charge(chat)):
+        with charged(Charge(chat, feature=ModelFeature.TRIAL)):
             return await try_question(self._retriever, collection, question, quoted)
 
     def is_busy(self, chat: str) -> bool:
@@ -71,7 +72,7 @@ class Evaluations:
     ) -> Evaluation:
         """Wait until no other test set is running, and test the questions as `evaluate` does."""
         async with self._turn:
-            with charged(Charge(chat)):
+            with charged(Charge(chat, feature=ModelFeature.TRIAL)):
                 return await evaluate(self._retriever, collection, questions, progress)
 
 

@@ -14,7 +14,7 @@ from services.memory.history import as_text, fenced
 from services.memory.order import SessionOrder
 from services.records.conversations import ConversationRecords, HistoryEntry, Source
 from services.records.stored_values import StoredMessage
-from services.records.tables import TurnState
+from services.records.tables import ModelFeature, TurnState
 from services.session import chat_of
 from services.settings import MemorySettings
 from services.text.links import known_addresses, without_unknown_links
@@ -180,7 +180,7 @@ class MemoryService:
         Nothing is locked meanwhile, and nothing happens if the messages changed.
         """
         lines = as_text([record.message for record in records])
-        with charged(Charge(chat_of(session_id))):
+        with charged(Charge(chat_of(session_id), feature=ModelFeature.SUMMARY)):
             reply = await model.reply(await self._prompt.ainvoke({"history_text": fenced(lines)}))
         text = await asyncio.to_thread(_checked_summary, lines, reply.text)
         return await self._records.replace(session_id, records, StoredMessage(type="system", text=text))

@@ -9,6 +9,7 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
+from services.records.citations import add_citations
 from services.records.dialogues import (
     complete_dialogue,
     continued_dialogue,
@@ -69,6 +70,14 @@ class AnswerDetails:
     retrieved: tuple[RetrievedPassage, ...] = ()
     tool_calls: tuple[str, ...] = ()
     content_type: ContentType = ContentType.TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a session wants of its answers: code or none, and at most so many passages, None for the setting."""
+
+    include_code: bool = True
+    max_results: int | None = None
 
 
 UNKNOWN_DETAILS = AnswerDetails()
@@ -136,6 +145,7 @@ class ConversationRecords:
                 .returning(TurnRecord.session_id, TurnRecord.dialogue_id)
             )
             session_id, dialogue_id = ended.one()
+            await add_citations(session, turn_id, sources)
             await touch_dialogue(session, dialogue_id)
             first = await session.scalar(select(func.min(TurnRecord.id)).where(TurnRecord.dialogue_id == dialogue_id))
             if is_farewell and first != turn_id:
@@ -350,17 +360,29 @@ class ConversationRecords:
         async with self._database.writing() as session:
             (await _conversation(session, session_id)).knowledge_group_id = group_id
 
+    async def preferences(self, session_id: str) -> Preferences:
+        """Return the preferences of a session."""
+        async with self._database.reading() as session:
+            row = await session.get(ConversationRecord, session_id)
+        return Preferences() if row is None else Preferences(row.include_code, row.max_results)
+
+    async def set_preferences(self, session_id: str, preferences: Preferences) -> None:
+        """Store the preferences of a session. `max_results` is 1 to 10, or None."""
+        async with self._database.writing() as session:
+            row = await _conversation(session, session_id)
+            row.include_code, row.max_results = preferences.include_code, preferences.max_results
+
 
 def details_of(row: TurnRecord) -> AnswerDetails:
     """Return the details that a turn of the log has."""
     return AnswerDetails(
-        outcome=row.outcome,
+        outcome=TurnOutcome(row.outcome) if row.outcome else None,
         category=row.category,
         sub_category=row.sub_category,
         confidence=row.confidence,
         retrieved=row.retrieved.passages if row.retrieved else (),
         tool_calls=row.tool_calls.names if row.tool_calls else (),
-        content_type=row.content_type,
+        content_type=ContentType(row.content_type),
     )
 
 
@@ -392,7 +414,13 @@ def _forgotten(session_id: str) -> Any:
 async def _conversation(session: AsyncSession, session_id: str) -> ConversationRecord:
     conversation = await session.get(ConversationRecord, session_id)
     if conversation is None:
-        conversation = ConversationRecord(session_id=session_id, forgotten_turn_id=0, knowledge_group_id=None)
+        conversation = ConversationRecord(
+            session_id=session_id,
+            forgotten_turn_id=0,
+            knowledge_group_id=None,
+            include_code=True,
+            max_results=None,
+        )
         session.add(conversation)
         await session.flush()
     return conversation

@@ -4,18 +4,27 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Row, Select, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
-from services.records.tables import DialogueRecord, DialogueStatus, ModelCallRecord, TurnRecord, now
+from services.records.tables import (
+    DialogueRecord,
+    DialogueStatus,
+    FeedbackRecord,
+    ModelCallRecord,
+    Resolution,
+    TurnRecord,
+    now,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
     """One spell of conversation of a session, with the number of its turns and the tokens that they used.
 
-    `user_id` is who began it. `summary` is what was summarised of the working history meanwhile, or empty.
+    `user_id` is who began it. `summary` is what was summarised of the working history meanwhile, or empty. `score` is
+    the mean rating of its answers, 1 to 5, and `resolved` whether all ratings say so; both are None without any rating.
     """
 
     id: int
@@ -28,6 +37,8 @@ class Dialogue:
     turns: int
     tokens: int
     summary: str
+    score: float | None
+    resolved: bool | None
 
 
 class DialogueRecords:
@@ -38,18 +49,17 @@ class DialogueRecords:
 
     async def last(self, session_id: str) -> Dialogue | None:
         """Return the last dialogue of a session, whether or not it has ended."""
-        row = DialogueRecord
-        turns = select(func.count()).where(TurnRecord.dialogue_id == row.id).scalar_subquery()
-        tokens = (
-            select(func.coalesce(func.sum(ModelCallRecord.prompt_tokens + ModelCallRecord.completion_tokens), 0))
-            .join(TurnRecord, ModelCallRecord.turn_id == TurnRecord.id)
-            .where(TurnRecord.dialogue_id == row.id)
-            .scalar_subquery()
-        )
-        chosen = select(row, turns, tokens).where(row.session_id == session_id).order_by(row.id.desc()).limit(1)
+        newest = DialogueRecord.id.desc()
+        chosen = _with_totals().where(DialogueRecord.session_id == session_id).order_by(newest).limit(1)
         async with self._database.reading() as session:
             found = (await session.execute(chosen)).one_or_none()
-        return None if found is None else _dialogue(*found)
+        return None if found is None else _dialogue(found)
+
+    async def after(self, dialogue_id: int, limit: int) -> list[Dialogue]:
+        """Return at most `limit` dialogues of all sessions after `dialogue_id`, in the order of their ids."""
+        chosen = _with_totals().where(DialogueRecord.id > dialogue_id).order_by(DialogueRecord.id).limit(limit)
+        async with self._database.reading() as session:
+            return [_dialogue(found) for found in await session.execute(chosen)]
 
     async def end(self, session_id: str) -> bool:
         """Complete the active dialogue of a session. Return False if there is none."""
@@ -133,16 +143,45 @@ async def _active(session: AsyncSession, session_id: str) -> DialogueRecord | No
     return (await session.scalars(chosen.order_by(DialogueRecord.id.desc()).limit(1))).one_or_none()
 
 
-def _dialogue(row: DialogueRecord, turns: int, tokens: int) -> Dialogue:
+def _with_totals() -> Select[DialogueRecord, int, int, float | None, int, int]:
+    """Return the selection of dialogues with the numbers that are computed from their turns."""
+    here = TurnRecord.dialogue_id == DialogueRecord.id
+    turns = select(func.count()).where(here).scalar_subquery()
+    tokens = (
+        select(func.coalesce(func.sum(ModelCallRecord.prompt_tokens + ModelCallRecord.completion_tokens), 0))
+        .join(TurnRecord, ModelCallRecord.turn_id == TurnRecord.id)
+        .where(here)
+        .scalar_subquery()
+    )
+    ratings = (
+        select(func.count())
+        .select_from(FeedbackRecord)
+        .join(TurnRecord, FeedbackRecord.turn_id == TurnRecord.id)
+        .where(here)
+    )
+    score = (
+        select(func.avg(FeedbackRecord.score))
+        .join(TurnRecord, FeedbackRecord.turn_id == TurnRecord.id)
+        .where(here)
+        .scalar_subquery()
+    )
+    resolved = ratings.where(FeedbackRecord.resolution == Resolution.RESOLVED).scalar_subquery()
+    return select(DialogueRecord, turns, tokens, score, ratings.scalar_subquery(), resolved)
+
+
+def _dialogue(found: Row[DialogueRecord, int, int, float | None, int, int]) -> Dialogue:
+    row, turns, tokens, score, ratings, resolved = found
     return Dialogue(
         id=row.id,
         uuid=row.uuid,
         session_id=row.session_id,
         user_id=row.user_id,
-        status=row.status,
+        status=DialogueStatus(row.status),
         started_at=row.started_at,
         updated_at=row.updated_at,
         turns=turns,
         tokens=tokens,
         summary=row.summary or "",
+        score=None if score is None else float(score),
+        resolved=resolved == ratings if ratings else None,
     )

@@ -1,5 +1,6 @@
 """The preferences of groups, the unasked answers in them, and feedback on the gate."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -138,6 +139,16 @@ class GateFeedbackRecords:
                 )
             )
             await session.execute(delete(row).where(row.collection == collection, row.id.not_in(newest)))
+
+    async def replace(self, collection: str, source: str, opinions: Sequence[tuple[float, bool]]) -> None:
+        """Put opinions (rerank score, helpful) in the place of all others of one `source`."""
+        row = GateFeedbackRecord
+        async with self._database.writing(row.__tablename__) as session:
+            await session.execute(delete(row).where(row.collection == collection, row.source == source))
+            session.add_all(
+                row(collection=collection, rerank_score=score, helpful=helpful, created_at=now(), source=source)
+                for score, helpful in opinions
+            )
 
     async def all(self, collection: str) -> list[GateFeedback]:
         """Return the opinions on one knowledge base, newest first, at most 200."""

@@ -152,13 +152,19 @@ class PullRecord(Base):
 
 
 class ConversationRecord(Base):
-    """The state of one session: which turns it still remembers, and which group's files a private chat asks."""
+    """The state of one session: which turns it still remembers, which group's files a private chat asks, preferences.
+
+    `include_code` tells whether answers may show code. `max_results` is how many passages an answer uses at most, None
+    for the setting.
+    """
 
     __tablename__ = "conversations"
 
     session_id: Mapped[str] = mapped_column(String(64), primary_key=True)
     forgotten_turn_id: Mapped[int] = mapped_column(default=0)
     knowledge_group_id: Mapped[int | None] = mapped_column(BigInteger)
+    include_code: Mapped[bool] = mapped_column(default=True)
+    max_results: Mapped[int | None]
 
 
 class TurnState(StrEnum):
@@ -223,16 +229,30 @@ class TurnRecord(Base):
     tool_calls: Mapped[StoredToolCalls | None] = mapped_column(JSONColumn(StoredToolCalls))
 
 
+class ModelFeature(StrEnum):
+    """What a model was called for."""
+
+    ANSWER = "answer"
+    UNASKED = "unasked"
+    SUMMARY = "summary"
+    TRIAL = "trial"
+
+
 class ModelCallRecord(Base):
     """One call of a model: who pays for it, its turn and its tokens, but no text.
 
     `chat` is the group or private chat (`Session.chat`). `turn_id` is None for a summary, a trial or an unasked answer.
+    `feature` is None for calls of releases that did not record it, except those of a turn.
     `estimated` means that the service did not report the number of tokens. `cost` is in millionths of a yuan, None if
     the price of the model is unknown.
     """
 
     __tablename__ = "model_calls"
-    __table_args__ = (Index("model_calls_called_at", "called_at"), Index("model_calls_turn", "turn_id"))
+    __table_args__ = (
+        Index("model_calls_called_at", "called_at"),
+        Index("model_calls_chat", "chat", "called_at"),
+        Index("model_calls_turn", "turn_id"),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     chat: Mapped[str] = mapped_column(String(64))
@@ -244,6 +264,7 @@ class ModelCallRecord(Base):
     called_at: Mapped[datetime]
     provider: Mapped[str] = mapped_column(String(32), default="")
     cost: Mapped[int | None] = mapped_column(BigInteger)
+    feature: Mapped[ModelFeature | None] = mapped_column(String(16))
 
 
 class HistoryRecord(Base):
@@ -467,3 +488,55 @@ class SentAnswerRecord(Base):
     message_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     turn_id: Mapped[int] = mapped_column(ForeignKey("turns.id", ondelete="CASCADE"), index=True)
     sent_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class Resolution(StrEnum):
+    """Whether an answer solved the problem, as a member says."""
+
+    RESOLVED = "resolved"
+    PARTIALLY_RESOLVED = "partially_resolved"
+    UNRESOLVED = "unresolved"
+
+
+class FeedbackSource(StrEnum):
+    """How a rating was given: in words, or as an emoji under the answer."""
+
+    COMMAND = "command"
+    REACTION = "reaction"
+
+
+class FeedbackRecord(Base):
+    """A member's rating of an answer, at most one of each member for each turn.
+
+    `score` is 1 to 5. `collection` and `passage_score` are those of the best passage that was approved for the answer:
+    empty and None if there was none.
+    """
+
+    __tablename__ = "feedback"
+    __table_args__ = (
+        Index("feedback_member", "turn_id", "user_id", unique=True),
+        Index("feedback_collection", "collection", "submitted_at"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    uuid: Mapped[str] = mapped_column(String(36), unique=True)
+    turn_id: Mapped[int] = mapped_column(ForeignKey("turns.id", ondelete="CASCADE"))
+    user_id: Mapped[int] = mapped_column(BigInteger)
+    score: Mapped[int]
+    resolution: Mapped[Resolution] = mapped_column(String(20))
+    comment: Mapped[str] = mapped_column(Text)
+    source: Mapped[FeedbackSource] = mapped_column(String(16))
+    collection: Mapped[str] = mapped_column(String(64))
+    passage_score: Mapped[float | None]
+    submitted_at: Mapped[datetime]
+
+
+class CitationRecord(Base):
+    """A document that the answer of a turn cites, by its number in its knowledge base."""
+
+    __tablename__ = "citations"
+    __table_args__ = (Index("citations_document", "collection", "document_number"),)
+
+    turn_id: Mapped[int] = mapped_column(ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True)
+    collection: Mapped[str] = mapped_column(String(64), primary_key=True)
+    document_number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

@@ -6,12 +6,12 @@ from datetime import datetime
 from sqlalchemy import func, insert, select
 
 from services.database import Database
-from services.records.tables import ModelCallRecord, TurnRecord, UnaskedAnswerRecord
+from services.records.tables import ModelCallRecord, ModelFeature, TurnRecord, UnaskedAnswerRecord
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCallEntry:
-    """One call of a model: who pays (`Session.chat`), its turn, its tokens and its cost.
+    """One call of a model: who pays (`Session.chat`), its turn, its tokens, its cost, and what it was for.
 
     `estimated` means that the service did not report the number of tokens. `cost` is in millionths of a yuan, None if
     the price of the model is unknown.
@@ -26,6 +26,7 @@ class ModelCallEntry:
     estimated: bool
     cost: int | None
     called_at: datetime
+    feature: ModelFeature = ModelFeature.ANSWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class UsageRecords:
                     estimated=entry.estimated,
                     cost=entry.cost,
                     called_at=entry.called_at,
+                    feature=entry.feature,
                 )
             )
 

@@ -253,7 +253,7 @@ class Retriever:
             candidates=tuple(fused),
             metrics=_metrics(fused),
             term_weights=words.weights,
-            threshold=calibrated(self._threshold(strictness), recall.feedback),
+            threshold=calibrated(self.threshold(strictness), recall.feedback),
             chunk_count=recall.result.chunk_count,
             # With an answer it does not matter that there might have been another one.
             warning=recall.warning or (_SOME_BY_WORDS.format(count=recall.by_words) if recall.by_words else ""),
@@ -281,7 +281,7 @@ class Retriever:
         )
         judged = select(judge([*scored, *others], rules), self._settings.submit_top_k)
         approved = [item for item in judged if item.verdict is Verdict.APPROVED]
-        quotable = calibrated(self._threshold(Strictness.ASKED), recall.feedback)
+        quotable = calibrated(self.threshold(Strictness.ASKED), recall.feedback)
         return replace(
             found,
             status=RetrievalStatus.USABLE if approved else RetrievalStatus.LOW_CONFIDENCE,
@@ -320,7 +320,8 @@ class Retriever:
         around = await self._index.around(collection, places, _REACH)
         return join(approved, around, documents, self._settings.max_reference_chars)
 
-    def _threshold(self, strictness: Strictness) -> float:
+    def threshold(self, strictness: Strictness) -> float:
+        """Return the lowest score of a passage that answers, 0 to 1, before a group's opinions move it."""
         own = self._reranker.thresholds
         asked = self._settings.min_rerank_score
         if asked is None:

@@ -9,8 +9,9 @@ from nonebot.adapters.onebot.v11 import Adapter, Event, GroupMessageEvent, Messa
 from nonebot.adapters.onebot.v11.event import Reply
 from nonebot.compat import type_validate_python
 
+from qq.reactions import UNWELCOME, WELCOME, reaction_of, removed_reaction_of
 from qq.reports.proactive import status_text
-from qq.unasked import MARK, UNWELCOME, WELCOME, group_message, is_unasked, reaction_of, replied_to
+from qq.unasked import MARK, group_message, is_unasked, replied_to
 from services.proactive.models import Decision, GroupMessage, GroupStatus, Reason
 
 BOT, OUR_OTHER, ASKER, HELPER = "3889000001", "3889000002", 10002, 10003
@@ -148,6 +149,25 @@ def test_friendly_reactions(emoji_id: str, welcome: bool) -> None:
 def test_no_reaction(event: Event) -> None:
     assert isinstance(event, NoticeEvent)
     assert reaction_of(event) is None
+
+
+def test_a_reaction_that_is_taken_back() -> None:
+    for event in (napcat("77", is_add=False), lagrange("77", "remove")):
+        reaction = removed_reaction_of(event)
+        assert reaction is not None
+        assert (reaction.group_id, reaction.user_id, reaction.message_id) == (777, HELPER, -5)
+    for event in (napcat("77", is_add=True), napcat("77"), lagrange("77", "add"), notice(notice_type="essence")):
+        assert removed_reaction_of(event) is None
+
+
+@pytest.mark.parametrize(
+    ("emoji_id", "verdict"),
+    [("76", True), ("128077", True), ("77", False), ("128078", False), ("66", None), ("31", None), ("424", None)],
+)
+def test_what_a_reaction_says_about_an_answer(emoji_id: str, verdict: bool | None) -> None:
+    reaction = reaction_of(napcat(emoji_id, is_add=True))
+    assert reaction is not None
+    assert reaction.verdict is verdict
 
 
 def test_likes_that_are_missing_or_malformed_are_no_objection() -> None:

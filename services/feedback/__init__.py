@@ -1,0 +1,1 @@
+"""Ratings of answers by members, and what they change."""
