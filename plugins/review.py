@@ -190,9 +190,15 @@ async def _decides(bot: Bot, review: Review, user_id: int) -> bool:
     return await services().access.role(session, member_lookup(bot)) >= Role.ADMIN
 
 
+async def _overhears(event: GroupMessageEvent) -> bool:
+    quoted = replied_to(event.original_message)
+    return quoted is not None and is_open() and services().suggestions.concerns(event.group_id, quoted)
+
+
 verdict = on_message(rule=_is_verdict, priority=15, block=True)
 correction = on_message(rule=_is_correction, priority=16, block=True)
 thumb = on_notice(priority=80, block=False)
+overhear = on_message(rule=_overhears, priority=2, block=False)
 
 
 @verdict.handle()
@@ -242,6 +248,8 @@ async def _(bot: Bot, event: NoticeEvent) -> None:
     reaction = reaction_of(event)
     if reaction is None or reaction.verdict is None or not is_open():
         return
+    if reaction.verdict:
+        await services().suggestions.support(reaction.group_id, reaction.message_id, reaction.user_id)
     reviews = await services().reviews.told_by(bot.self_id, reaction.message_id, reaction.group_id, reaction.user_id)
     # A thumb cannot say which of several it means.
     if len(reviews) != 1 or not await _decides(bot, reviews[0], reaction.user_id):
@@ -251,6 +259,14 @@ async def _(bot: Bot, event: NoticeEvent) -> None:
     outcome = await services().reviews.decide(request.chat, number, decision, Reviewer(reaction.user_id))
     if outcome.status is DecisionStatus.DECIDED:
         logger.info(f"review {number} of {request.chat} was decided by a reaction")
+
+
+@overhear.handle()
+async def _(event: GroupMessageEvent) -> None:
+    quoted = replied_to(event.original_message)
+    if quoted is not None:
+        text = event.get_plaintext()
+        await services().suggestions.hear(event.group_id, event.user_id, event.message_id, quoted, text)
 
 
 # -- the connection ---------------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from services.records.pulls import PullRecords
 from services.records.reviews import ReviewRecords
 from services.records.sent_answers import SentAnswerRecords
 from services.records.traces import TraceRecords
+from services.records.unanswered import UnansweredRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
 from services.reranking import RerankService
@@ -51,6 +52,8 @@ from services.retrieval.retriever import Retriever
 from services.reviews.notices import Notices
 from services.reviews.queue import ReviewQueue
 from services.reviews.sent import SentReviews
+from services.reviews.suggestions import Suggestions
+from services.reviews.unanswered import Unanswered
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
@@ -80,6 +83,8 @@ class Services:
     answering: QuestionAnswering
     reviews: ReviewQueue
     sent_reviews: SentReviews
+    suggestions: Suggestions
+    unanswered: Unanswered
     questions: QuestionBudget
     proactive: ProactiveService
     evaluations: Evaluations
@@ -169,7 +174,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await proactive.resume()
         scope = settings.knowledge.scope
         intake = Intake(knowledge, UploadRecords(database), access, scope)
-        reviews, sent_reviews = _open_reviews(settings, database, conversations, turns, stack)
+        reviews, sent_reviews, suggestions = _open_reviews(settings, database, conversations, turns, stack)
         pulls = Pulls(PullRecords(database), documents, knowledge, intake, scope)
         stack.push_async_callback(pulls.close)
         yield Services(
@@ -183,7 +188,12 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             memory=memory,
             dialogues=dialogues,
             sent_answers=SentAnswers(SentAnswerRecords(database)),
-            feedback=FeedbackService(FeedbackRecords(database), feedback, retriever.threshold(Strictness.ASKED)),
+            feedback=FeedbackService(
+                FeedbackRecords(database),
+                feedback,
+                retriever.threshold(Strictness.ASKED),
+                lambda low: sent_reviews.doubt(low.turn_id, low.user_id, low.rating.comment),
+            ),
             answering=QuestionAnswering(
                 retriever,
                 chain,
@@ -195,6 +205,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             ),
             reviews=reviews,
             sent_reviews=sent_reviews,
+            suggestions=suggestions,
+            unanswered=Unanswered(UnansweredRecords(database)),
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
@@ -217,11 +229,13 @@ def _open_models(settings: Settings, budget: ModelBudget, prompts: Prompts, stac
 
 def _open_reviews(
     settings: Settings, database: Database, conversations: ConversationRecords, turns: Turns, stack: AsyncExitStack
-) -> tuple[ReviewQueue, SentReviews]:
+) -> tuple[ReviewQueue, SentReviews, Suggestions]:
     records = ReviewRecords(database)
     queue = ReviewQueue(records, turns, Notices(records, is_on=settings.review.notify != "off"))
     stack.push_async_callback(queue.close)
-    return queue, SentReviews(queue, records, conversations, settings.knowledge.scope)
+    scope = settings.knowledge.scope
+    sent = SentReviews(queue, records, conversations, SentAnswerRecords(database), scope)
+    return queue, sent, Suggestions(queue, records, conversations, scope)
 
 
 async def _open_reader(settings: Settings, stack: AsyncExitStack) -> Reader | None:

@@ -84,6 +84,16 @@ def chat_of(session_id: str) -> str:
     return "_".join(session_id.split("_")[:2])
 
 
+def group_of(session_id: str) -> int | None:
+    """Return the group that a conversation belongs to, or None for a private chat.
+
+    >>> group_of("group_777_10002"), group_of("private_10002")
+    (777, None)
+    """
+    kind, number, *_ = session_id.split("_")
+    return int(number) if kind == "group" else None
+
+
 def _number(qq: int) -> int:
     # A bool is an int too, and a str would allow arbitrary text in the names of files and collections.
     if type(qq) is not int or qq < 0:

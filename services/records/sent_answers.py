@@ -63,6 +63,13 @@ class SentAnswerRecords:
             row = (await session.scalars(chosen)).one_or_none()
         return None if row is None else _sent(row)
 
+    async def of_turn(self, turn_id: int) -> SentAnswer | None:
+        """Return the first message that the answer of a turn was sent as."""
+        chosen = select(SentAnswerRecord).where(SentAnswerRecord.turn_id == turn_id)
+        async with self._database.reading() as session:
+            row = await session.scalar(chosen.order_by(SentAnswerRecord.sent_at).limit(1))
+        return None if row is None else _sent(row)
+
 
 def _sent(row: SentAnswerRecord) -> SentAnswer:
     return SentAnswer(row.self_id, row.chat, row.message_id, row.turn_id, row.sent_at)

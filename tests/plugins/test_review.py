@@ -167,6 +167,17 @@ async def test_a_member_proposes_an_answer(conversation: Conversation, model_ser
     await conversation.by(ADMIN).say("/review approve 1", approved, "编号 1 已通过")
 
 
+async def test_a_low_rating_is_reviewed(conversation: Conversation, model_server: ModelServer) -> None:
+    question = await _answered(conversation, model_server)
+    await conversation.send(_quoted(conversation, question, "/feedback 2 没解决 和文件不一样"), "记下了：2 分")
+    shown = await conversation.by(ADMIN).say("/review show 1", "有人给了差评")
+    assert "说明：和文件不一样" in shown
+    # Once, also if another member thinks the same.
+    other = conversation.by(OTHER)
+    await other.send(_quoted(other, question, "/feedback 1"), "记下了：1 分")
+    await conversation.by(ADMIN).say("/review list", "共 1 个要审核")
+
+
 async def test_a_recalled_question_is_not_reviewed(conversation: Conversation, model_server: ModelServer) -> None:
     question = await _answered(conversation, model_server)
     await conversation.send(_quoted(conversation, question, "/review"), "编号 1")
