@@ -8,11 +8,11 @@ from nonebot.rule import to_me
 from qq.budget import Questions, within_command_budget
 from qq.commands.matcher import ArgumentMessage, call_of, help_for, register
 from qq.commands.models import Command
-from qq.depends import Answering, SentMessages, recalls
+from qq.depends import Answering, SentMessages, recalls, services
 from qq.messages import answer_reply
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count, uploader_names
 from qq.working import show_reaction, working
-from services.grounding.models import Answer
+from services.grounding.models import Answer, AnswerKind
 from services.retrieval.models import Question
 from services.workflows.qa.models import MAX_QUESTION_CHARS
 from services.workflows.qa.service import QuestionPlace
@@ -93,6 +93,10 @@ async def _answer(
             return
         posted = await speaker.reply(answer_reply(answer, reading_count(speaker, asked.collection)))
         await sent_answers.note(speaker.chat.self_id, speaker.session.chat, posted.message_ids, answer.turn_id)
+        if answer.kind is AnswerKind.NOTHING_FOUND:
+            services().suggestions.note_question(
+                speaker.session, speaker.chat.self_id, speaker.message_id, answer.turn_id
+            )
     answering.schedule_summary(speaker.session_id)
 
 

@@ -38,3 +38,5 @@ async def _erase(session: Session, message_id: int) -> None:
     if is_open():
         await services().traces.erase_message(session.chat, message_id)
         await services().reviews.withdraw(session.chat, message_id)
+        if session.group_id is not None:
+            services().suggestions.forget(session.group_id, message_id)

@@ -14,10 +14,11 @@ from qq.commands.calls import split_word
 from qq.commands.matcher import Argument, ArgumentMessage, register
 from qq.commands.models import Command
 from qq.depends import is_open, services
+from qq.reactions import reaction_of
 from qq.reports.reviews import list_text, outcome_text, review_text
 from qq.reviews import review_messenger
 from qq.speaker import Speaker, Speaking, member_lookup
-from qq.unasked import reaction_of, replied_to
+from qq.unasked import replied_to
 from services.records.reviews import Review, ReviewReason
 from services.reviews.models import Approved, Decision, DecisionStatus, Edited, Rejected, Reviewer
 from services.reviews.sent import MOST_OF_GROUP, MOST_OF_MEMBER, Refusal
@@ -32,8 +33,6 @@ __plugin_meta__ = PluginMetadata(
 
 _ADMINS = Rights(group=Role.ADMIN, private=None)
 _NAME_CHARS = 20
-# QQ's own faces 赞 and OK, then 👍 and 👌; 踩 and NO, then 👎.
-_THUMBS_UP, _THUMBS_DOWN = frozenset({"76", "124", "128077", "128076"}), frozenset({"77", "123", "128078"})
 _CORRECTION = re.compile(r"\s*正确(?:的)?(?:答案|回答)(?:应该|应当)?[是为]?\s*[:：,，]?\s*(.+)", re.DOTALL)
 _MOST_CHARS = 4000
 _REFUSALS = {
@@ -191,9 +190,15 @@ async def _decides(bot: Bot, review: Review, user_id: int) -> bool:
     return await services().access.role(session, member_lookup(bot)) >= Role.ADMIN
 
 
+async def _overhears(event: GroupMessageEvent) -> bool:
+    quoted = replied_to(event.original_message)
+    return quoted is not None and is_open() and services().suggestions.concerns(event.group_id, quoted)
+
+
 verdict = on_message(rule=_is_verdict, priority=15, block=True)
 correction = on_message(rule=_is_correction, priority=16, block=True)
 thumb = on_notice(priority=80, block=False)
+overhear = on_message(rule=_overhears, priority=2, block=False)
 
 
 @verdict.handle()
@@ -241,17 +246,27 @@ async def _(bot: Bot, event: GroupMessageEvent, state: T_State, speaker: Speakin
 @thumb.handle()
 async def _(bot: Bot, event: NoticeEvent) -> None:
     reaction = reaction_of(event)
-    if reaction is None or not is_open() or not reaction.emoji_ids & (_THUMBS_UP | _THUMBS_DOWN):
+    if reaction is None or reaction.verdict is None or not is_open():
         return
+    if reaction.verdict:
+        await services().suggestions.support(reaction.group_id, reaction.message_id, reaction.user_id)
     reviews = await services().reviews.told_by(bot.self_id, reaction.message_id, reaction.group_id, reaction.user_id)
     # A thumb cannot say which of several it means.
     if len(reviews) != 1 or not await _decides(bot, reviews[0], reaction.user_id):
         return
-    decision = Rejected() if reaction.emoji_ids & _THUMBS_DOWN else Approved()
+    decision = Approved() if reaction.verdict else Rejected()
     request, number = reviews[0].request, reviews[0].number
     outcome = await services().reviews.decide(request.chat, number, decision, Reviewer(reaction.user_id))
     if outcome.status is DecisionStatus.DECIDED:
         logger.info(f"review {number} of {request.chat} was decided by a reaction")
+
+
+@overhear.handle()
+async def _(event: GroupMessageEvent) -> None:
+    quoted = replied_to(event.original_message)
+    if quoted is not None:
+        text = event.get_plaintext()
+        await services().suggestions.hear(event.group_id, event.user_id, event.message_id, quoted, text)
 
 
 # -- the connection ---------------------------------------------------------------------------------------------------

@@ -2,33 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from nonebot import get_bots, logger
-from nonebot.adapters.onebot.v11 import Bot, Message
+from nonebot.adapters.onebot.v11 import Bot
 from nonebot.adapters.onebot.v11.exception import ActionFailed, ApiNotAvailable, NetworkError
-from nonebot.compat import type_validate_python
-from pydantic import ValidationError
 
 from qq.chat import Chat
+from qq.chat_history import find_answer, quoted_by_answer
 from qq.depends import outbox, services, settings
 from qq.messages import answer_reply, shortened
 from qq.outbox.delivery import Delivery
 from qq.outbox.queue import connected_account
 from qq.outbox.send_queue import Priority
 from qq.reports.reviews import notice_text
-from qq.unasked import replied_to
 from services.grounding.models import Answer
 from services.records.reviews import Notice, Review, ReviewReason
 from services.records.tables import now
 from services.reviews.answers import signature
 from services.reviews.models import Missing, Sending, SendStatus
 
-# Enough for the minutes between a crash and the next start, in a busy group.
-_LOOKED_THROUGH = 100
-# The clock of QQ is not ours.
-_CLOCKS = timedelta(seconds=2)
 # A client may have lost a message that is older, and then silently sends an answer without its quotation.
 _QUOTABLE = timedelta(hours=1)
 _MOST_ADMINS = 5
@@ -51,7 +44,7 @@ class QQReviews:
         """Answer the asker in their group, quoting the question and saying who approved it."""
         request = review.request
         reply = answer_reply(replace(answer, text=_introduction(review) + answer.text), ending=signature(review))
-        posted = await outbox.post(_chat(review), reply, _quoted(review), asker=request.asker_id)
+        posted = await outbox.post(_chat(review), reply, quoted_by_answer(review), asker=request.asker_id)
         if posted.delivery is not Delivery.SENT:
             return Sending(_OUTCOMES[posted.delivery])
         if not posted.message_ids:
@@ -62,22 +55,7 @@ class QQReviews:
     async def find(self, review: Review) -> int | Missing:
         """Look for the answer among the last messages of the group, if the client can list them."""
         bot = get_bots().get(review.request.self_id)
-        if bot is None or review.sent_at is None:
-            return Missing.UNKNOWN
-        try:
-            listed = await bot.call_api(
-                "get_group_msg_history", group_id=review.request.group_id, count=_LOOKED_THROUGH
-            )
-        except _FAILURES as error:
-            logger.info(f"this client does not list messages: {error!r}")
-            return Missing.UNKNOWN
-        found: Any = listed.get("messages") if isinstance(listed, dict) else None
-        messages = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-        for message in messages:
-            if isinstance(message_id := message.get("message_id"), int) and _is_answer(message, review):
-                return message_id
-        oldest = min((_time(message) for message in messages), default=None)
-        return Missing.ABSENT if oldest is not None and oldest <= review.sent_at else Missing.UNKNOWN
+        return Missing.UNKNOWN if bot is None else await find_answer(bot.call_api, review)
 
     async def announce(self, reviews: Sequence[Review]) -> Sequence[Notice] | None:
         """Tell the admins about reviews of one group, in the group or in private as the settings say."""
@@ -119,40 +97,13 @@ def _chat(review: Review) -> Chat:
     return Chat(review.request.self_id, review.request.group_id)
 
 
-def _quoted(review: Review) -> int | None:
-    request = review.request
-    return request.question_id if request.question_id is not None else request.answer_id
-
-
 def _introduction(review: Review) -> str:
     """Return what stands before the answer: a correction says so, and an old question is repeated."""
     if review.request.reason is ReviewReason.CORRECTION:
         return "更正："
-    if _quoted(review) is not None and now() - review.opened_at < _QUOTABLE:
+    if quoted_by_answer(review) is not None and now() - review.opened_at < _QUOTABLE:
         return ""
     return f"你问的「{shortened(review.request.question, 40)}」：\n"
-
-
-def _is_answer(message: dict[str, Any], review: Review) -> bool:
-    """Return whether a listed message is the answer: it has its signature, or quotes the question after it was sent."""
-    sender: Any = message.get("sender")
-    author = sender.get("user_id") if isinstance(sender, dict) else message.get("user_id")
-    if str(author) != review.request.self_id:
-        return False
-    try:
-        content = type_validate_python(Message, message.get("message") or [])
-    except (ValidationError, ValueError):
-        return False
-    if signature(review) in content.extract_plain_text():
-        return True
-    # A long answer is a merged forward, which cannot quote; the line behind it does.
-    is_later = review.sent_at is not None and _time(message) >= review.sent_at - _CLOCKS
-    return is_later and replied_to(content) is not None and replied_to(content) == _quoted(review)
-
-
-def _time(message: dict[str, Any]) -> datetime:
-    seconds = message.get("time")
-    return datetime.fromtimestamp(seconds if isinstance(seconds, int) else 0, UTC)
 
 
 review_messenger = QQReviews()

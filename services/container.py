@@ -43,6 +43,7 @@ from services.records.pulls import PullRecords
 from services.records.reviews import ReviewRecords
 from services.records.sent_answers import SentAnswerRecords
 from services.records.traces import TraceRecords
+from services.records.unanswered import UnansweredRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
 from services.reranking import RerankService
@@ -52,13 +53,14 @@ from services.retrieval.retriever import Retriever
 from services.reviews.notices import Notices
 from services.reviews.queue import ReviewQueue
 from services.reviews.sent import SentReviews
+from services.reviews.suggestions import Suggestions
+from services.reviews.unanswered import Unanswered
 from services.session import SessionScope
 from services.settings import Settings
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.analysis import QuestionAnalyser
 from services.workflows.qa.checkpoints import open_checkpoints
-from services.workflows.qa.low_ratings import LowRatings
 from services.workflows.qa.service import QuestionAnswering, Reviewing
 from services.workflows.qa.teaching import Teaching
 
@@ -85,6 +87,8 @@ class Services:
     answering: QuestionAnswering
     reviews: ReviewQueue
     sent_reviews: SentReviews
+    suggestions: Suggestions
+    unanswered: Unanswered
     questions: QuestionBudget
     proactive: ProactiveService
     evaluations: Evaluations
@@ -180,7 +184,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await memory.resume()
         await knowledge.resume()
         await proactive.resume()
-        scope, sent_answers = settings.knowledge.scope, SentAnswers(SentAnswerRecords(database))
+        scope = settings.knowledge.scope
         intake = Intake(knowledge, UploadRecords(database), access, scope)
         pulls = Pulls(PullRecords(database), documents, knowledge, intake, scope)
         stack.push_async_callback(pulls.close)
@@ -194,15 +198,17 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             retriever=retriever,
             memory=memory,
             dialogues=dialogues,
-            sent_answers=sent_answers,
+            sent_answers=SentAnswers(SentAnswerRecords(database)),
             answering=answers.service,
             reviews=answers.reviews,
             sent_reviews=answers.sent_reviews,
+            suggestions=answers.suggestions,
+            unanswered=Unanswered(UnansweredRecords(database)),
             feedback=FeedbackService(
                 FeedbackRecords(database),
                 feedback,
                 retriever.threshold(Strictness.ASKED),
-                LowRatings(sent_answers, answers.sent_reviews).follow,
+                lambda low: answers.sent_reviews.doubt(low.turn_id, low.user_id, low.rating.comment),
             ),
             questions=questions,
             proactive=proactive,
@@ -233,6 +239,7 @@ class _Answers:
     faq: FaqService
     reviews: ReviewQueue
     sent_reviews: SentReviews
+    suggestions: Suggestions
 
 
 async def _open_answering(
@@ -274,7 +281,14 @@ async def _open_answering(
     )
     reviews.continue_with(service.resume)
     reviews.teach(Teaching(faq).learn)
-    return _Answers(service, faq, reviews, SentReviews(reviews, records, conversations, settings.knowledge.scope))
+    scope = settings.knowledge.scope
+    return _Answers(
+        service,
+        faq,
+        reviews,
+        SentReviews(reviews, records, conversations, SentAnswerRecords(database), scope),
+        Suggestions(reviews, records, conversations, scope),
+    )
 
 
 async def _open_questions(settings: Settings, superusers: set[int], usage: UsageRecords) -> QuestionBudget:

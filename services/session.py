@@ -84,13 +84,13 @@ def chat_of(session_id: str) -> str:
     return "_".join(session_id.split("_")[:2])
 
 
-def group_of(chat: str) -> int | None:
-    """Return the group that a chat is, or None for a private chat.
+def group_of(session_id: str) -> int | None:
+    """Return the group that a conversation belongs to, or None for a private chat.
 
-    >>> group_of("group_777"), group_of("private_10002")
+    >>> group_of("group_777_10002"), group_of("private_10002")
     (777, None)
     """
-    kind, _, number = chat.partition("_")
+    kind, number, *_ = session_id.split("_")
     return int(number) if kind == "group" else None
 
 

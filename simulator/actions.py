@@ -56,6 +56,7 @@ class Actions:
             "get_forward_msg": self._get_forward,
             "delete_msg": self._delete,
             "get_msg": self._get_msg,
+            "get_group_msg_history": self._history,
             "upload_group_file": lambda params: self._upload(params, in_group=True),
             "upload_private_file": lambda params: self._upload(params, in_group=False),
             "get_group_file_url": self._group_file_url,
@@ -202,6 +203,12 @@ class Actions:
             "message_format": "string" if self.dialect.string_messages else "array",
             "post_type": "message",
         } | ({"group_id": message.group_id} if in_group else {"target_id": message.peer})
+
+    def _history(self, params: dict[str, Any]) -> dict[str, Any]:
+        group_id = self._group(params).group_id
+        told = [number for number, message in self.world.messages.items() if message.group_id == group_id]
+        count = integer(params, "count") if "count" in params else 20
+        return {"messages": [self._get_msg({"message_id": number}) for number in told[-count:]]}
 
     def _get_forward(self, params: dict[str, Any]) -> dict[str, Any]:
         resource = string(params, "id") if "id" in params else string(params, "message_id")

@@ -102,7 +102,7 @@ def outcome_text(outcome: DecisionOutcome, number: int, decision: Decision) -> s
 def _understood(number: int, decision: Decision) -> str:
     match decision:
         case Edited(text):
-            return f"编号 {number} 按你写的回：「{shortened(text, 60)}」。"
+            return f"编号 {number} 按你写的回：「{shortened(text, 60)}」"
         case Rejected(reason):
             return f"编号 {number} 已拒绝" + (f"，原因：{shortened(reason, 60)}。" if reason else "。")
         case _:

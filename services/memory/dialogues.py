@@ -71,10 +71,6 @@ class SentAnswers:
         """Return the answer that a message of `chat` (`Session.chat`) is, or None. Raise `RecordsError`."""
         return await self._records.find(self_id, chat, message_id)
 
-    async def of_turn(self, turn_id: int) -> SentAnswer | None:
-        """Return the first message that answered a turn, or None. Raise `RecordsError`."""
-        return await self._records.of_turn(turn_id)
-
     async def last_to(self, session_id: str, user_id: int) -> SentAnswer | None:
         """Return the last message that answered a question of this member, or None. Raise `RecordsError`."""
         return await self._records.last_to(session_id, user_id)

@@ -155,6 +155,13 @@ class ReviewRecords:
             )
             return [_review(row) for row in found]
 
+    async def suggested(self, chat: str) -> list[Review]:
+        """Return the latest 200 suggestions of a group, whatever became of them."""
+        mine = (ReviewRecord.chat == chat, ReviewRecord.reason == ReviewReason.SUGGESTED)
+        async with self._database.reading() as session:
+            found = await session.scalars(select(ReviewRecord).where(*mine).order_by(ReviewRecord.id.desc()).limit(200))
+            return [_review(row) for row in found]
+
     async def count_open(self, chat: str, requested_by: int | None = None) -> int:
         """Return how many reviews of a group are open, or how many of them one person asked for."""
         chosen = select(func.count()).select_from(ReviewRecord).where(*_open_in(chat))

@@ -64,15 +64,10 @@ class SentAnswerRecords:
         return None if row is None else _sent(row)
 
     async def of_turn(self, turn_id: int) -> SentAnswer | None:
-        """Return the first message that answered a turn."""
-        first = (
-            select(SentAnswerRecord)
-            .where(SentAnswerRecord.turn_id == turn_id)
-            .order_by(SentAnswerRecord.sent_at, SentAnswerRecord.message_id)
-            .limit(1)
-        )
+        """Return the first message that the answer of a turn was sent as."""
+        chosen = select(SentAnswerRecord).where(SentAnswerRecord.turn_id == turn_id)
         async with self._database.reading() as session:
-            row = (await session.scalars(first)).one_or_none()
+            row = await session.scalar(chosen.order_by(SentAnswerRecord.sent_at).limit(1))
         return None if row is None else _sent(row)
 
 

@@ -4,10 +4,11 @@ from enum import StrEnum
 
 from services.records.conversations import ConversationRecords
 from services.records.reviews import Review, ReviewReason, ReviewRecords, ReviewRequest
+from services.records.sent_answers import SentAnswerRecords
 from services.records.tables import TurnOutcome
 from services.reviews.models import Reviewer
 from services.reviews.queue import ReviewQueue
-from services.session import KnowledgeCollection, KnowledgeScope, Session, chat_of
+from services.session import KnowledgeCollection, KnowledgeScope, Session, chat_of, group_of
 
 # What one member may leave open, and how many reviews a group's admins can be expected to look through.
 MOST_OF_MEMBER, MOST_OF_GROUP = 3, 50
@@ -26,11 +27,17 @@ class SentReviews:
     """Puts answers that were sent in a group into its queue."""
 
     def __init__(
-        self, queue: ReviewQueue, records: ReviewRecords, conversations: ConversationRecords, scope: KnowledgeScope
+        self,
+        queue: ReviewQueue,
+        records: ReviewRecords,
+        conversations: ConversationRecords,
+        sent_answers: SentAnswerRecords,
+        scope: KnowledgeScope,
     ) -> None:
         self._queue = queue
         self._records = records
         self._conversations = conversations
+        self._sent_answers = sent_answers
         self._scope = scope
 
     async def ask(
@@ -61,6 +68,14 @@ class SentReviews:
         if await self._records.count_open(request.chat) >= MOST_OF_GROUP:
             return Refusal.GROUP_FULL
         return await self._queue.open(request)
+
+    async def doubt(self, turn_id: int, user_id: int, comment: str = "") -> None:
+        """Ask the admins to look at an answer that a member rated low, unless they did or have too much to look at."""
+        sent = await self._sent_answers.of_turn(turn_id)
+        turn = await self._conversations.turn(turn_id)
+        if sent is not None and turn is not None:
+            member, reason = Session(group_of(turn.session_id), user_id), ReviewReason.LOW_RATING
+            await self.ask(turn_id, member, reason, self_id=sent.self_id, answer_id=sent.message_id, note=comment)
 
     async def correct(
         self,

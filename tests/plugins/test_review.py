@@ -167,6 +167,34 @@ async def test_a_member_proposes_an_answer(conversation: Conversation, model_ser
     await conversation.by(ADMIN).say("/review approve 1", approved, "编号 1 已通过")
 
 
+async def test_a_low_rating_is_reviewed(conversation: Conversation, model_server: ModelServer) -> None:
+    question = await _answered(conversation, model_server)
+    await conversation.send(_quoted(conversation, question, "/feedback 2 没解决 和文件不一样"), "记下了：2 分")
+    shown = await conversation.by(ADMIN).say("/review show 1", "有人给了差评")
+    assert "说明：和文件不一样" in shown
+    # Once, also if another member thinks the same.
+    other = conversation.by(OTHER)
+    await other.send(_quoted(other, question, "/feedback 1"), "记下了：1 分")
+    await conversation.by(ADMIN).say("/review list", "共 1 个要审核")
+
+
+async def test_what_members_answer_each_other_is_suggested(conversation: Conversation) -> None:
+    await conversation.by(ADMIN).say(f"/kb add {RULES}", "已入库")
+    question = conversation.message("/ask 校园卡丢了去哪里补办？")
+    await conversation.send(question, "没有找到")
+    helper, asker = conversation.by(OTHER), conversation
+    answer = helper.message(
+        {"type": "reply", "data": {"id": str(question.message_id)}}, "在行政楼 203 补办，工作日都开"
+    )
+    await helper.send(answer)
+    await conversation.by(ADMIN).say("/review list", "没有要审核的回答。")
+    await asker.send(asker.message({"type": "reply", "data": {"id": str(answer.message_id)}}, "好的，谢谢！"))
+    shown = await conversation.by(ADMIN).say("/review show 1", "群友答的，要不要记下来")
+    assert "提议：在行政楼 203 补办，工作日都开" in shown
+    # The asker knows the answer already.
+    await conversation.by(ADMIN).say("/review approve 1", "编号 1 已通过")
+
+
 async def test_a_recalled_question_is_not_reviewed(conversation: Conversation, model_server: ModelServer) -> None:
     question = await _answered(conversation, model_server)
     await conversation.send(_quoted(conversation, question, "/review"), "编号 1")

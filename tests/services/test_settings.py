@@ -49,6 +49,7 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "PROACTIVE__PER_HOUR": (6, 1, 60),
     "PROACTIVE__QUIET_S": (120, 0, 3600),
     "PROACTIVE__DELAY_S": (8, 0, 60),
+    "REVIEW__BELOW": (0, 0, 1),
     "MEMORY__MAX_HISTORY_MESSAGES": (20, 2, 200),
     "MEMORY__SUMMARY_CHUNK_SIZE": (10, 2, 200),
     "MEMORY__SUMMARY_EVERY_MESSAGES": (0, 0, 1000),
@@ -66,13 +67,19 @@ FRACTIONS = {
     "SEND__GROUP_INTERVAL_S",
     "BUDGET__GROUP_CNY_PER_DAY",
     "BUDGET__TOTAL_CNY_PER_DAY",
+    "REVIEW__BELOW",
 }
 # Numbers that the product chooses while they are not set: the smallest and largest accepted values.
 OPTIONAL: dict[str, tuple[float, float]] = {
     "RETRIEVAL__MIN_VECTOR_SIMILARITY": (-1, 1),
     "RETRIEVAL__MIN_RERANK_SCORE": (0, 1),
 }
-SWITCHES = {"ANSWER__GENERAL_KNOWLEDGE": False, "RENDER__ENABLED": True, "SANDBOX__ENABLED": None}
+SWITCHES = {
+    "ANSWER__GENERAL_KNOWLEDGE": False,
+    "REVIEW__SHOW_DRAFT": False,
+    "RENDER__ENABLED": True,
+    "SANDBOX__ENABLED": None,
+}
 # Other settings that must be set to make a bound reachable.
 COMPANIONS = {
     ("KNOWLEDGE__CHUNK_CHARS", 100): {"KNOWLEDGE__CHUNK_OVERLAP_CHARS": "0"},
@@ -84,6 +91,7 @@ COMPANIONS = {
     ("MEMORY__SUMMARY_CHUNK_SIZE", 200): {"MEMORY__MAX_HISTORY_MESSAGES": "200"},
 }
 CHOICES: dict[str, list[str]] = {
+    "REVIEW__NOTIFY": ["group", "private", "off"],
     "LOG_LEVEL": ["DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR"],
     "LLM__PROVIDER": ["auto", "deepseek", "dashscope", "glm", "kimi", "ollama", "openai", "other"],
     "LLM__THINKING": ["auto", "on", "off"],
@@ -196,7 +204,7 @@ def test_bounds_of_numbers(name: str) -> None:
     for wrong in ("许多", "1,5", "nan", "inf", "1e999"):
         assert f"设置 {name} " in refusal(**{name: wrong})
     if name in FRACTIONS:
-        assert get(load(**{name: "2.5"}), name) == 2.5
+        assert get(load(**{name: str(least + 0.25)}), name) == least + 0.25
     else:
         assert f"设置 {name} 的值不对：要填整数" in refusal(**{name: "7.5"})
 

@@ -1,20 +1,26 @@
-"""A thousand random schedules of kills, competing admins and upgrades: each asker is answered exactly once."""
+"""Random schedules of kills, competing admins and upgrades: each asker is answered exactly once."""
 
 import asyncio
+import contextlib
+import os
 import random
 from collections.abc import Awaitable
 from pathlib import Path
 
 from services.database import Database, open_database, sqlite_url
 from services.records.conversations import ConversationRecords
+from services.records.reviews import Review, ReviewRecords
 from services.records.tables import ReviewState, TurnState
 from services.reviews.models import Approved, Decision, DecisionOutcome, DecisionStatus, Edited, Rejected, Reviewer
 from tests.services.reviews.world import CHAT, SELF_ID, Chat, Graph, Killed, Life, Process, started, waiting_review
 
-SCHEDULES = 60
+# Each makes some forty statements. Set REVIEW_SCHEDULES=1000 for a longer test.
+SCHEDULES = int(os.environ.get("REVIEW_SCHEDULES", "60"))
 ADMINS = (Reviewer(10003, "小李"), Reviewer(10004, "老张"))
 # No run of the process takes more steps from a decision to the delivered answer.
 MOST_STEPS = 45
+# The question is asked, its review is opened and its turn waits.
+OPENING_STEPS = 12
 
 
 async def _quietly(work: Awaitable[DecisionOutcome | None]) -> DecisionOutcome | None:
@@ -32,8 +38,27 @@ def _running(database: Database, chat: Chat, chance: random.Random, steps: int |
     return process
 
 
+async def _opened(database: Database, chat: Chat, chance: random.Random) -> Review:
+    """Return a review that was opened. The process may have died before the turn waited for it."""
+    while True:
+        process = started(database, chat, Life(chance.randint(1, OPENING_STEPS) if chance.random() < 0.3 else None))
+        last = await _last(database)
+        with contextlib.suppress(Killed):
+            return await waiting_review(process)
+        process.messenger.life.left = 0
+        await process.queue.close()
+        found = await _last(database)
+        if found is not None and found != last:
+            return found
+
+
+async def _last(database: Database) -> Review | None:
+    opened = await ReviewRecords(database).opened(CHAT)
+    return opened[-1] if opened else None
+
+
 async def _one(database: Database, chat: Chat, chance: random.Random) -> None:
-    opened = await waiting_review(started(database, chat))
+    opened = await _opened(database, chat, chance)
     decisions: list[Decision] = [Approved(), Edited(f"改过的回答 {chance.random()}"), Rejected("没有依据")]
     outcomes: list[DecisionOutcome] = []
     for _ in range(chance.randint(1, 3)):
@@ -73,8 +98,9 @@ async def _one(database: Database, chat: Chat, chance: random.Random) -> None:
         assert outcome.review.decided_by == review.decided_by, "the loser is told who decided"
     turn = await ConversationRecords(database).turn(opened.request.turn_id or 0)
     assert turn is not None
-    assert turn.state == TurnState.ANSWERED
-    assert turn.answer == told[0]
+    # A process that died while it asked for the review left a turn that had failed; its asker is answered all the same.
+    assert turn.state in (TurnState.ANSWERED, TurnState.FAILED)
+    assert turn.state == TurnState.FAILED or turn.answer == told[0]
 
 
 async def test_each_asker_is_answered_exactly_once(tmp_path: Path) -> None:

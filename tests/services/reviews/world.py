@@ -125,7 +125,7 @@ def started(database: Database, chat: Chat, life: Life | None = None, *, first_s
     records = ReviewRecords(mortal)
     turns = Turns(ConversationRecords(mortal), SessionOrder())
     messenger = Messenger(chat, life)
-    queue = ReviewQueue(records, turns, Notices(records, is_on=True, first_s=first_s, together_s=0.2), recheck_s=0.01)
+    queue = ReviewQueue(records, turns, Notices(records, is_on=True, first_s=first_s, together_s=1.0), recheck_s=0.01)
     queue.attach(messenger)
     return Process(queue, records, turns, messenger)
 
