@@ -1,5 +1,6 @@
 """The command /kb, which inspects and changes a knowledge base."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -10,20 +11,26 @@ from nonebot.plugin import PluginMetadata
 
 from qq.commands.calls import split_word
 from qq.commands.matcher import Argument, register
-from qq.commands.models import Command
+from qq.commands.models import Command, normalized
 from qq.confirmations import Confirmation
 from qq.depends import Knowledge, services, settings
 from qq.knowledge_pull import pull_knowledge
 from qq.knowledge_trial import try_knowledge
 from qq.messages import ingest_text, passage_text, reading_text, shortened
-from qq.reports.documents import LIST_PAGE, document_text, list_text, search_text
+from qq.reports.documents import LIST_PAGE, TYPE_NAMES, document_text, list_text, profile_text, search_text
 from qq.speaker import Speaking, asked_knowledge, member_lookup, reading_count, shares_knowledge, uploader_names
 from services.access import AskedKnowledge
-from services.knowledge.models import IngestStatus, KnowledgeStatus
+from services.knowledge.models import DocumentType, IngestStatus, KnowledgeStatus
+from services.knowledge.profiles import MOST_TAGS, TAG_CHARS
 from services.knowledge.service import KnowledgeService
 from services.roles import Rights, Role
 from services.session import KnowledgeCollection
 from services.text.sizes import size_text
+
+_BETWEEN_TAGS = re.compile(r"[\s,，、;；#]+")
+# The words that give a decision of an admin back to the rules.
+_BY_RULES = ("自动", "auto")
+_TYPES = {normalized(name): kind for kind, name in TYPE_NAMES.items()} | {kind.value: kind for kind in DocumentType}
 
 __plugin_meta__ = PluginMetadata("知识库", "查看和管理群资料", "/kb status、/kb list……", type="application")
 
@@ -149,6 +156,41 @@ async def _delete(knowledge: Knowledge, collection: Changed, argument: Argument)
     return Confirmation(f"要删除「{entry.name}」（{entry.chunks} 块）", act)
 
 
+async def _type(knowledge: Knowledge, collection: Changed, argument: Argument) -> str:
+    word, name = split_word(argument)
+    number = _number(word)
+    chosen = _TYPES.get(normalized(name))
+    if not number or (chosen is None and name not in _BY_RULES):
+        kinds = "、".join(TYPE_NAMES.values())
+        return f"请写上编号和类型（{kinds}），例如 /kb type 1 教程；改回自动判断：/kb type 1 自动。"
+    if not await knowledge.choose_type(collection.name, number, chosen):
+        return "没有这个编号，发 /kb list 看编号。"
+    return await _edited(collection, number)
+
+
+async def _tag(knowledge: Knowledge, collection: Changed, argument: Argument) -> str:
+    word, rest = split_word(argument)
+    number = _number(word)
+    tags = [tag for tag in _BETWEEN_TAGS.split(rest) if tag]
+    if not number or not tags:
+        return "请写上编号和标签，例如 /kb tag 1 报销 差旅；改回自动标签：/kb tag 1 自动；不要标签：/kb tag 1 无。"
+    if len(tags) > MOST_TAGS:
+        return f"一个文件最多 {MOST_TAGS} 个标签，现在有 {len(tags)} 个，请减少后再发。"
+    if long := next((tag for tag in tags if len(tag) > TAG_CHARS), None):
+        return f"标签「{shortened(long, 12)}」太长，最多 {TAG_CHARS} 个字。"
+    chosen = None if tags[0] in _BY_RULES and len(tags) == 1 else [] if tags == ["无"] else tags
+    if not await knowledge.choose_tags(collection.name, number, chosen):
+        return "没有这个编号，发 /kb list 看编号。"
+    return await _edited(collection, number)
+
+
+async def _edited(collection: KnowledgeCollection, number: int) -> str:
+    view = await services().catalogue.view(collection.name, number)
+    if view is None or not view.chunks:
+        return "已改好，入库后生效。"
+    return f"「{shortened(view.entry.name, 20)}」已改好。{profile_text(view.profile)}"
+
+
 async def _clear(speaker: Speaking, knowledge: Knowledge, collection: Changed) -> str | Confirmation:
     _, total = await knowledge.documents(collection.name, 1, 1)
     if not total:
@@ -268,6 +310,24 @@ register(
                 rights=_ADDING,
             ),
             Command("delete", ("删除",), "删除文件", _delete, arguments="编号", example="1", rights=_CHANGING),
+            Command(
+                "tag",
+                ("标签",),
+                "改文件的标签",
+                _tag,
+                arguments="编号 标签…",
+                example="1 报销 差旅",
+                rights=_CHANGING,
+            ),
+            Command(
+                "type",
+                ("类型",),
+                "改文件的类型",
+                _type,
+                arguments="编号 类型",
+                example="1 教程",
+                rights=_CHANGING,
+            ),
             Command("clear", ("清空",), "清空知识库", _clear, rights=_CHANGING),
             Command("reindex", ("重建",), "用原文件重建索引", _reindex, rights=_CHANGING),
             Command(

@@ -1,10 +1,10 @@
 """Documents of a knowledge base as /kb list, /kb show and /kb search show them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from qq.messages import shortened, time_text
 from services.knowledge.catalogue import DocumentView
-from services.knowledge.models import DocumentEntry
+from services.knowledge.models import DocumentEntry, DocumentProfile, DocumentType
 from services.knowledge.outlines import Outline, Part, plain_line, shown_lines
 from services.retrieval.models import Reference
 from services.text.sizes import size_text
@@ -15,6 +15,14 @@ _PARTS = 12
 _BEGINNING_LINES = 8
 _BEGINNING_CHARS = 300
 _MYRIAD = 10_000
+_TAGS = 6
+TYPE_NAMES: Mapping[DocumentType, str] = {
+    DocumentType.TUTORIAL: "教程",
+    DocumentType.API_DOC: "接口",
+    DocumentType.FAQ: "常见问题",
+    DocumentType.EXAMPLE: "示例",
+    DocumentType.GUIDE: "指南",
+}
 
 
 def list_text(entries: Sequence[DocumentEntry], total: int, page: int) -> str:
@@ -28,13 +36,15 @@ def list_text(entries: Sequence[DocumentEntry], total: int, page: int) -> str:
 
 
 def document_text(view: DocumentView, uploader: str) -> str:
-    """Return what a document is, who sent it, and its outline, or how it begins if it has no headings."""
+    """Return what a document is and about, who sent it, and its outline, or how it begins if it has no headings."""
     entry = view.entry
     lines = [
         f"{entry.number}. {entry.name} 第 {entry.version} 版",
         "，".join((size_text(entry.size), *(_extent(view.outline) if view.chunks else ()), _state(entry))),
         f"{uploader} 上传于 {time_text(entry.uploaded_at)}",
     ]
+    if view.chunks:
+        lines.append(profile_text(view.profile))
     if view.chunks and view.outline.characters < entry.size // 1000:
         lines.append("注意：读到的文字很少，可能大多是图片或扫描件。")
     parts = view.outline.parts
@@ -45,6 +55,13 @@ def document_text(view: DocumentView, uploader: str) -> str:
     elif view.chunks:
         lines += ["开头：", *_beginning(view.chunks[0].text)]
     return "\n".join(lines)
+
+
+def profile_text(profile: DocumentProfile) -> str:
+    """Return what a document is and its first tags, on one line."""
+    shown = "、".join(shortened(tag, 12) for tag in profile.tags[:_TAGS])
+    more = f"等 {len(profile.tags)} 个" if len(profile.tags) > _TAGS else ""
+    return f"类型：{TYPE_NAMES[profile.document_type]}，标签：{shown or '无'}{more}"
 
 
 def search_text(words: str, found: Sequence[Reference]) -> str:

@@ -20,8 +20,9 @@ class IndexedChunk:
     """One passage as the index stores it.
 
     `text` is shown and cited. `context` is what surrounds it (file title, heading path); it is searched, but not shown.
-    `metadata` holds JSON scalars only: group, uploader, uploaded_at, file, version, page, heading, ordinal, and
-    uncertain_table for the lines of a table whose rows and columns could not be told.
+    `metadata` holds JSON scalars only: group, uploader, uploaded_at, file, version, page, heading, ordinal,
+    uncertain_table for the lines of a table whose rows and columns could not be told, and boundary, tags, categories
+    and quality (see `knowledge.chunk_metadata`). A chunk that an earlier release stored lacks the last four.
     """
 
     chunk_id: str

@@ -13,6 +13,7 @@ from pathlib import Path
 from services.embeddings.models import EmbeddingModel
 from services.errors import DocumentRejected, SearchIndexError
 from services.index.models import IndexedChunk, SearchIndex
+from services.knowledge.chunk_metadata import BELOW, profile_metadata
 from services.knowledge.models import Chunk, Passages
 from services.knowledge.parsing import ParseLimits, parse_and_split
 from services.knowledge.scheduling import JobGate, Places
@@ -20,8 +21,6 @@ from services.records.tables import DocumentRecord
 
 # The embedded model needs 0.6 s for a batch on two cores, so builds of several chats alternate within a second.
 _BATCH = 16
-# Between the headings of a path. No heading contains it.
-_BELOW = " › "
 # Chunks that are converted or fetched from the index at a time: about 2 ms of the event loop.
 _PAGE = 128
 _LOST_WORDS = "资料的字词索引丢了一部分，正在用原文件重建。"
@@ -78,7 +77,7 @@ class IndexBuilder:
         build_id = self.build_id(document)
         async with self._parses.place(chat_of(document), document.size):
             parsed = await parse_and_split(
-                path, document.file_type, self._limits, self._chunk_chars, self._overlap_chars
+                path, document.file_type, self._limits, self._chunk_chars, self._overlap_chars, document.name
             )
         if not parsed.chunks:
             raise DocumentRejected("文件里没有可以入库的文字。")
@@ -86,7 +85,10 @@ class IndexBuilder:
         stored = await self._index.chunk_ids(document.collection, "", build_id)
         for start in range(0, len(parsed.chunks), _PAGE):
             # A file can have tens of thousands of chunks: converting them all at once would block the event loop.
-            page = [indexed_chunk(document, build_id, chunk) for chunk in parsed.chunks[start : start + _PAGE]]
+            page = [
+                indexed_chunk(document, build_id, chunk, parsed.chunk_profiles[chunk.ordinal])
+                for chunk in parsed.chunks[start : start + _PAGE]
+            ]
             await self._index.add_words(document.collection, [chunk for chunk in page if chunk.chunk_id not in stored])
         return parsed
 
@@ -163,19 +165,18 @@ def embedded_text(chunk: IndexedChunk) -> str:
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
-def chunk_heading(stored: str) -> tuple[str, ...]:
-    """Return the path of headings that is stored with a chunk."""
-    return tuple(stored.split(_BELOW)) if stored else ()
-
-
 def _chunk_id(build_id: str, chunk: Chunk) -> str:
     return f"{build_id}-{chunk.ordinal:06d}"
 
 
-def indexed_chunk(document: DocumentRecord, build_id: str, chunk: Chunk) -> IndexedChunk:
-    """Return a chunk of a document as the index stores it."""
+def indexed_chunk(document: DocumentRecord, build_id: str, chunk: Chunk, profile: str = "") -> IndexedChunk:
+    """Return a chunk of a document as the index stores it; `profile` is that of `Passages`, if it is known.
+
+    The metadata is neither embedded nor searched: `text` and `context` alone decide what is found.
+    """
     title = Path(document.name).stem
     flags = {"uncertain_table": True} if chunk.uncertain_table else {}
+    rated = profile_metadata(chunk, profile) if profile else {}
     return IndexedChunk(
         chunk_id=_chunk_id(build_id, chunk),
         build_id=build_id,
@@ -189,8 +190,9 @@ def indexed_chunk(document: DocumentRecord, build_id: str, chunk: Chunk) -> Inde
             "file": document.name,
             "version": document.version,
             "page": chunk.page or 0,
-            "heading": _BELOW.join(chunk.heading),
+            "heading": BELOW.join(chunk.heading),
             "ordinal": chunk.ordinal,
             **flags,
+            **rated,
         },
     )

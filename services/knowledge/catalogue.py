@@ -1,12 +1,13 @@
 """The catalogue of a knowledge base: its documents with their names and outlines, read without a search."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from services.index.models import IndexedChunk, SearchIndex
-from services.knowledge.models import DocumentEntry
+from services.knowledge.entries import KnowledgeEntry, document_profile, knowledge_entry
+from services.knowledge.models import DocumentEntry, DocumentProfile
 from services.knowledge.outlines import Outline, outline_of
 from services.records.documents import DocumentRecords
 from services.records.tables import DocumentRecord, DocumentState
@@ -20,13 +21,14 @@ _CHUNKS_AT_ONCE = 500
 class DocumentView:
     """A document, and its visible chunks with their outline; both are empty until its words are stored.
 
-    Of a very long document, they are those of its beginning.
+    Of a very long document, they are those of its beginning. `profile` says what it is and what it is about.
     """
 
     entry: DocumentEntry
     build_id: str
     chunks: Sequence[IndexedChunk]
     outline: Outline
+    profile: DocumentProfile = field(default_factory=DocumentProfile)
 
     @property
     def is_cut(self) -> bool:
@@ -67,7 +69,29 @@ class Catalogue:
             if not more:
                 break
             chunks += more
-        return DocumentView(entry_of(shown), shown.build_id, chunks, await asyncio.to_thread(outline_of, chunks))
+        outline, profile = await asyncio.to_thread(lambda: (outline_of(chunks), document_profile(shown, chunks)))
+        return DocumentView(entry_of(shown), shown.build_id, chunks, outline, profile)
+
+    async def entries(self, collection: str, number: int) -> AsyncGenerator[KnowledgeEntry]:
+        """Yield the chunks of the visible version of a document as the specification describes them, in order.
+
+        Nothing is yielded if there is no such document or its words are not stored yet. Raise `SearchIndexError` if the
+        index fails.
+        """
+        rows = await self._records.by_number(collection, number)
+        if not rows or not (shown := current(rows)).build_id:
+            return
+        first = await self._index.chunks(collection, shown.build_id, 0, _CHUNKS_AT_ONCE)
+        profile = await asyncio.to_thread(document_profile, shown, first)
+        page = first
+        while page:
+            for entry in await asyncio.to_thread(_entries, shown, profile, page):
+                yield entry
+            page = await self._index.chunks(collection, shown.build_id, page[-1].ordinal + 1, _CHUNKS_AT_ONCE)
+
+
+def _entries(document: DocumentRecord, profile: DocumentProfile, page: list[IndexedChunk]) -> list[KnowledgeEntry]:
+    return [knowledge_entry(document, profile, chunk) for chunk in page]
 
 
 def entry_of(document: DocumentRecord) -> DocumentEntry:

@@ -1,6 +1,6 @@
 """The data types of the knowledge services: parsed sections, chunks, documents and results."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -38,6 +38,40 @@ class Omissions:
     pictures: int = 0
 
 
+class ChunkBoundary(StrEnum):
+    """What a chunk consists of, in the words of the specification.
+
+    SECTION: everything under one heading of a page, or text that is complete in itself. PARAGRAPH: a part of a section,
+    or text without headings. CODE_BLOCK: nothing but code. MIXED: sections under several headings, or code among prose.
+    """
+
+    PARAGRAPH = "paragraph"
+    SECTION = "section"
+    CODE_BLOCK = "code_block"
+    MIXED = "mixed"
+
+
+class SourceType(StrEnum):
+    """The origin of a document, in the words of the specification."""
+
+    OFFICIAL_DOCS = "official_docs"
+    GITHUB_DOCS = "github_docs"
+    QA_DATASET = "qa_dataset"
+    MODEL_HUB = "model_hub"
+    DATASET_HUB = "dataset_hub"
+    LEARN_CENTER = "learn_center"
+
+
+class DocumentType(StrEnum):
+    """The purpose of a document, in the words of the specification."""
+
+    TUTORIAL = "tutorial"
+    API_DOC = "api_doc"
+    FAQ = "faq"
+    EXAMPLE = "example"
+    GUIDE = "guide"
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A passage cut from one document. `ordinal` counts from 0 through the whole document.
@@ -50,15 +84,41 @@ class Chunk:
     page: int | None = None
     heading: tuple[str, ...] = ()
     uncertain_table: bool = False
+    boundary: ChunkBoundary = ChunkBoundary.PARAGRAPH
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkProfile:
+    """What the rules say about a chunk. `quality_score` is from 0 to 1."""
+
+    tags: tuple[str, ...] = ()
+    question_categories: tuple[str, ...] = ()
+    quality_score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentProfile:
+    """What the rules say about a document. `source_url` is empty unless the document names its address."""
+
+    document_type: DocumentType = DocumentType.GUIDE
+    source_type: SourceType = SourceType.OFFICIAL_DOCS
+    source_url: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """The chunks of one file, and what was left out of it; see `Omissions`."""
+    """The chunks of one file, its profile, and what was left out of it; see `Omissions`.
+
+    `chunk_profiles` has the profile of each chunk as the text of `chunk_metadata.profile_text`: more objects would make
+    the garbage collector stop the event loop for longer.
+    """
 
     chunks: list[Chunk]
     hidden_text: bool = False
     pictures: int = 0
+    chunk_profiles: list[str] = field(default_factory=list[str])
+    profile: DocumentProfile = DocumentProfile()
 
 
 @dataclass(frozen=True, slots=True)

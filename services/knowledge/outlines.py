@@ -7,7 +7,7 @@ from html import unescape
 from itertools import groupby
 
 from services.index.models import IndexedChunk
-from services.knowledge.builder import chunk_heading
+from services.knowledge.chunk_metadata import heading_of
 from services.text.sentences import sentences
 from services.text.tables import CELLS, NEXT_TABLE
 
@@ -92,7 +92,7 @@ def page_of(chunk: IndexedChunk) -> int | None:
 
 def path_of(chunk: IndexedChunk) -> tuple[str, ...]:
     """Return the path of headings above a chunk, from the top."""
-    return chunk_heading(str(chunk.metadata.get("heading", "")))
+    return heading_of(chunk.metadata)
 
 
 def plain_line(text: str) -> str:

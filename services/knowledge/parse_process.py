@@ -1,9 +1,10 @@
 """The parse subprocess: read a request from stdin, limit itself, load one file and write JSON lines.
 
 Every line is a list whose first item is its kind: `section` [page, heading, table, uncertain table], followed by the
-section's `text` pieces and `header` pieces; or `chunk` [ordinal, text, page, heading, uncertain table]. The last line
-is `end` [number of sections or chunks, whether hidden text was left out, number of pictures] or `rejected` [user
-message, detail]. If it is missing, the process died.
+section's `text` pieces and `header` pieces; or `chunk` [ordinal, text, page, heading, uncertain table, boundary,
+profile], and after the last one `profile` [document type, source type, source address, tags]. The last line is `end`
+[number of sections or chunks, whether hidden text was left out, number of pictures] or `rejected` [user message,
+detail]. If it is missing, the process died.
 """
 
 import json
@@ -18,9 +19,11 @@ from pathlib import Path
 from typing import TextIO
 
 from services.errors import DocumentRejected
+from services.knowledge.chunk_metadata import profile_text
 from services.knowledge.cleaning import clean_section, has_hidden_characters
 from services.knowledge.inspection import ArchiveLimits, check_content, check_type
 from services.knowledge.models import Omissions, Section
+from services.knowledge.profiles import profiles_of
 from services.knowledge.rejections import Rejection, rejected
 from services.knowledge.splitter import split
 
@@ -34,7 +37,10 @@ _NO_MEMORY_CODES = {"lxml.etree": 2, "xml.etree.ElementTree": 1}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The parent's request. Field names and units are those of `ParseLimits`; `chunk_chars` 0 asks for sections."""
+    """The parent's request. Field names and units are those of `ParseLimits`; `chunk_chars` 0 asks for sections.
+
+    `name` is the sender's name for the file, which says something about its purpose.
+    """
 
     path: str
     file_type: str
@@ -46,6 +52,7 @@ class Request:
     archive_entries: int
     chunk_chars: int = 0
     overlap_chars: int = 0
+    name: str = ""
 
 
 def main() -> None:
@@ -142,9 +149,13 @@ def _sections(request: Request, omissions: Omissions) -> Iterator[Section]:
 
 def _write_chunks(sections: Iterable[Section], request: Request, results: TextIO) -> int:
     chunks = split(sections, request.chunk_chars, request.overlap_chars)
-    for chunk in chunks:
-        values = [chunk.ordinal, chunk.text, chunk.page, chunk.heading, chunk.uncertain_table]
-        print(_line(["chunk", *values]), file=results)
+    profile, chunk_profiles = profiles_of(request.name, chunks)
+    for chunk, rated in zip(chunks, chunk_profiles, strict=True):
+        place = [chunk.ordinal, chunk.text, chunk.page, chunk.heading, chunk.uncertain_table]
+        print(_line(["chunk", *place, chunk.boundary, profile_text(rated)]), file=results)
+    print(
+        _line(["profile", profile.document_type, profile.source_type, profile.source_url, profile.tags]), file=results
+    )
     return len(chunks)
 
 

@@ -14,7 +14,15 @@ from typing import Any
 
 from services.errors import DocumentRejected, ParsingFailed
 from services.knowledge.inspection import check_type
-from services.knowledge.models import Chunk, Passages, Section
+from services.knowledge.models import (
+    Chunk,
+    ChunkBoundary,
+    DocumentProfile,
+    DocumentType,
+    Passages,
+    Section,
+    SourceType,
+)
 from services.knowledge.parse_process import Request
 from services.knowledge.rejections import Rejection, rejected
 from services.knowledge.splitter import check_sizes
@@ -67,19 +75,29 @@ async def parse(path: Path, file_type: str, limits: ParseLimits) -> list[Section
 
 
 async def parse_and_split(
-    path: Path, file_type: str, limits: ParseLimits, chunk_chars: int, overlap_chars: int
+    path: Path, file_type: str, limits: ParseLimits, chunk_chars: int, overlap_chars: int, name: str = ""
 ) -> Passages:
-    """Return the chunks of a file, cut in the same subprocess; see `parse` and `splitter.split`."""
+    """Return the chunks of a file, cut in the same subprocess; see `parse` and `splitter.split`.
+
+    `name` is the sender's name for the file; it is never used as a path, and says something about its purpose.
+    """
     check_sizes(chunk_chars, overlap_chars)
-    chunks: list[Chunk] = []
+    passages = Passages([])
 
-    def receive(_name: str, ordinal: int, text: str, page: int | None, heading: list[str], uncertain: bool) -> None:
-        chunks.append(Chunk(ordinal, text, page, tuple(heading), uncertain))
+    def receive(kind: str, *values: Any) -> None:
+        nonlocal passages
+        if kind == "chunk":
+            ordinal, text, page, heading, uncertain, boundary, rated = values
+            passages.chunks.append(Chunk(ordinal, text, page, tuple(heading), uncertain, ChunkBoundary(boundary)))
+            passages.chunk_profiles.append(rated)
+        else:
+            document_type, source_type, source_url, tags = values
+            profile = DocumentProfile(DocumentType(document_type), SourceType(source_type), source_url, tuple(tags))
+            passages = replace(passages, profile=profile)
 
-    _, hidden_text, pictures = await _run(
-        _request(path, file_type, limits, chunk_chars, overlap_chars), limits, receive
-    )
-    return Passages(chunks, hidden_text, pictures)
+    request = replace(_request(path, file_type, limits, chunk_chars, overlap_chars), name=name)
+    _, hidden_text, pictures = await _run(request, limits, receive)
+    return replace(passages, hidden_text=hidden_text, pictures=pictures)
 
 
 def _request(path: Path, file_type: str, limits: ParseLimits, chunk_chars: int = 0, overlap_chars: int = 0) -> Request:

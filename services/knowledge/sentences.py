@@ -24,6 +24,7 @@ class Piece:
     text: str
     gap: str
     boundary: Boundary
+    is_code: bool = False
 
 
 _FENCE = re.compile(r"(`{3,}+(?!.*`)|~{3,})")
@@ -44,11 +45,11 @@ def pieces_of(text: str, limit: int) -> list[Piece]:
             for sentence in _sentences(block, gap, boundary):
                 _append(pieces, sentence, limit)
         elif len(block) <= limit:
-            pieces.append(Piece(block, gap, boundary))
+            pieces.append(Piece(block, gap, boundary, is_code=True))
         else:
             # Punctuation in code does not end sentences, so code is cut by lines.
             for line, line_gap in _lines_with_gaps(block):
-                _append(pieces, Piece(line, line_gap, Boundary.LINE), limit)
+                _append(pieces, Piece(line, line_gap, Boundary.LINE, is_code=True), limit)
     return pieces
 
 
@@ -57,8 +58,10 @@ def _append(pieces: list[Piece], piece: Piece, limit: int) -> None:
     leading = leading_closing(piece.text)
     if leading and pieces:
         before = pieces.pop()
-        _extend(pieces, Piece(before.text + piece.gap + leading.rstrip(), before.gap, before.boundary), limit)
-        piece = Piece(piece.text[len(leading) :], " " if leading[-1].isspace() else "", Boundary.SENTENCE)
+        longer = Piece(before.text + piece.gap + leading.rstrip(), before.gap, before.boundary, before.is_code)
+        _extend(pieces, longer, limit)
+        gap = " " if leading[-1].isspace() else ""
+        piece = Piece(piece.text[len(leading) :], gap, Boundary.SENTENCE, piece.is_code)
     if piece.text:
         _extend(pieces, piece, limit)
 
@@ -72,7 +75,7 @@ def _extend(pieces: list[Piece], piece: Piece, limit: int) -> None:
     start = 0
     while start < len(text):
         end = cut_place(text, start, limit)
-        pieces.append(Piece(text[start:end].rstrip(), gap, boundary))
+        pieces.append(Piece(text[start:end].rstrip(), gap, boundary, piece.is_code))
         boundary = Boundary.FRAGMENT
         gap = ""
         while end < len(text) and text[end] == " ":

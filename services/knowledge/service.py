@@ -15,10 +15,12 @@ from services.index.models import IndexedChunk, IndexGap, SearchIndex
 from services.knowledge.builder import IndexBuilder, chat_key, chat_of
 from services.knowledge.catalogue import current, entry_of
 from services.knowledge.download import too_large
+from services.knowledge.entries import stored_document_profile
 from services.knowledge.inspection import OLD_OFFICE
 from services.knowledge.models import (
     Chunk,
     DocumentEntry,
+    DocumentType,
     IncomingFile,
     IngestResult,
     IngestStatus,
@@ -26,10 +28,12 @@ from services.knowledge.models import (
     Progress,
 )
 from services.knowledge.outlines import page_of, path_of
+from services.knowledge.profiles import tags_of
 from services.knowledge.rejections import MESSAGES, Rejection
 from services.knowledge.scheduling import JobGate, Places
 from services.knowledge.storage import FileStore
 from services.records.documents import DocumentRecords, NewDocument, NoRoom
+from services.records.stored_values import StoredTags
 from services.records.tables import DocumentRecord, DocumentState, now
 from services.settings import KnowledgeSettings
 from services.text.cleaning import clean
@@ -327,6 +331,21 @@ class KnowledgeService:
         self._run_later(self._remove(rows))
         return entry_of(rows[0])
 
+    async def choose_type(self, collection: str, number: int, document_type: DocumentType | None) -> bool:
+        """Set the type of a document, also of its later versions; None for what the rules say.
+
+        Return False if there is no such document.
+        """
+        return await self._records.choose_type(collection, number, document_type, now())
+
+    async def choose_tags(self, collection: str, number: int, tags: Sequence[str] | None) -> bool:
+        """Set the tags of a document, also of its later versions; None for those of the rules.
+
+        Return False if there is no such document.
+        """
+        stored = None if tags is None else StoredTags(tags=tags_of(map(clean, tags)))
+        return await self._records.choose_tags(collection, number, stored, now())
+
     async def clear(self, collection: str, at_most: int) -> int:
         """Delete every document of a collection, or none if there are more than `at_most`, and return their number.
 
@@ -572,6 +591,7 @@ class KnowledgeService:
                 log.warning("document %s was rejected: %s", document.id, error)
                 return await self._reject(document, error)
             count, build.hidden_text, build.pictures = len(parsed.chunks), parsed.hidden_text, parsed.pictures
+            profile = stored_document_profile(parsed.profile)
             del parsed
         fingerprint = self._builder.embedding.fingerprint
         # A rebuild of what is found by its meaning stays hidden until it is found by its meaning, too. A new version
@@ -581,7 +601,7 @@ class KnowledgeService:
             await self._builder.add_vectors(document, build_id, count, self._report(document, build))
         async with self._admitting:
             published = await self._records.publish(
-                document.collection, document.id, build_id, fingerprint if is_hidden else "", count
+                document.collection, document.id, build_id, fingerprint if is_hidden else "", count, profile
             )
             build.planned = 0
         self._run_later(self.purge())

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from enum import Enum, auto
 
 from services.knowledge.loaders.line_headings import line_heading
-from services.knowledge.models import Chunk, Section
+from services.knowledge.models import Chunk, ChunkBoundary, Section
 from services.knowledge.sentences import Boundary, Piece, pieces_of
 from services.text.tables import NEXT_TABLE
 
@@ -13,6 +14,17 @@ MIN_CHUNK_CHARS = 20
 _FRAGMENT_CHARS = 40
 # A chunk ends at the preceding paragraph rather than in the middle of one, if it stays at least half full.
 _LEAST_FILL = 0.5
+
+
+class _Code(Enum):
+    """How much of a text is code."""
+
+    NONE = auto()
+    SOME = auto()
+    ALL = auto()
+
+
+_OF_CODE = {_Code.SOME: ChunkBoundary.MIXED, _Code.ALL: ChunkBoundary.CODE_BLOCK}
 
 
 def check_sizes(chunk_chars: int, overlap_chars: int) -> None:
@@ -40,9 +52,20 @@ def split(sections: Iterable[Section], chunk_chars: int, overlap_chars: int) -> 
     chunks: list[Chunk] = []
     for group in _groups(_units(sections), chunk_chars):
         heading = _common_heading(group)
-        for text in _texts(group, chunk_chars, overlap_chars):
-            chunks.append(Chunk(len(chunks), text, group[0].page, heading, group[0].uncertain_table))
+        texts = list(_texts(group, chunk_chars, overlap_chars))
+        whole = _boundary_of_whole(group) if len(texts) == 1 else ChunkBoundary.PARAGRAPH
+        for text, code in texts:
+            boundary = _OF_CODE.get(code, whole)
+            chunks.append(Chunk(len(chunks), text, group[0].page, heading, group[0].uncertain_table, boundary))
     return chunks
+
+
+def _boundary_of_whole(group: list[Section]) -> ChunkBoundary:
+    """Return the boundary of a chunk that holds all of a group, apart from its code."""
+    if any(unit.heading != group[0].heading for unit in group):
+        return ChunkBoundary.MIXED
+    is_section = group[0].heading or any(unit.complete or unit.table for unit in group)
+    return ChunkBoundary.SECTION if is_section else ChunkBoundary.PARAGRAPH
 
 
 def _units(sections: Iterable[Section]) -> Iterator[Section]:
@@ -156,11 +179,13 @@ def _whole(unit: Section) -> str:
     return "\n".join(part for part in (unit.header.strip(), unit.text.strip()) if part)
 
 
-def _texts(group: list[Section], limit: int, overlap: int) -> Iterator[str]:
+def _texts(group: list[Section], limit: int, overlap: int) -> Iterator[tuple[str, _Code]]:
+    """Yield the texts of a group's chunks, and how much of each is code."""
     if len(group) > 1:
-        yield _merged(group)
+        merged = _merged(group)
+        yield merged, _Code.SOME if any(piece.is_code for piece in pieces_of(merged, limit)) else _Code.NONE
     elif group[0].table:
-        yield from _table_texts(group[0], limit)
+        yield from ((text, _Code.NONE) for text in _table_texts(group[0], limit))
     else:
         yield from _packed(pieces_of(group[0].text, limit), limit, overlap)
 
@@ -175,7 +200,7 @@ def _table_texts(table: Section, limit: int) -> Iterator[str]:
     rows = [piece for row in text.split("\n") if row.strip() for piece in _row_pieces(row.strip(), room)]
     if not rows:
         yield header
-    for body in _packed(rows, room, 0):
+    for body, _ in _packed(rows, room, 0):
         yield prefix + body
 
 
@@ -183,7 +208,7 @@ def _row_pieces(row: str, room: int) -> list[Piece]:
     return [Piece(row, "\n", Boundary.LINE)] if len(row) <= room else pieces_of(row, room)
 
 
-def _packed(pieces: list[Piece], limit: int, overlap: int) -> Iterator[str]:
+def _packed(pieces: list[Piece], limit: int, overlap: int) -> Iterator[tuple[str, _Code]]:
     """Yield texts of as many pieces as fit, each beginning with the last sentences of the one before."""
     start = fresh = 0
     while fresh < len(pieces):
@@ -194,9 +219,14 @@ def _packed(pieces: list[Piece], limit: int, overlap: int) -> Iterator[str]:
             end += 1
         if end < len(pieces):
             end = _better_end(pieces, fresh, end, size, limit)
-        yield _text(pieces, start, end)
+        yield _text(pieces, start, end), _code_in(pieces[start:end])
         fresh = end
         start = _overlap_start(pieces, start, fresh, limit, overlap)
+
+
+def _code_in(pieces: list[Piece]) -> _Code:
+    count = sum(piece.is_code for piece in pieces)
+    return _Code.ALL if count == len(pieces) else _Code.SOME if count else _Code.NONE
 
 
 def _size(pieces: list[Piece], start: int, end: int) -> int:

@@ -8,6 +8,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
+from services.records.stored_values import StoredProfile, StoredTags
 from services.records.tables import CollectionRecord, DocumentRecord, DocumentState, RetiredRecord, UploadRecord
 from services.records.traces import erase_documents
 
@@ -99,6 +100,7 @@ class DocumentRecords:
                 if used + new.size > max_total_bytes:
                     return NoRoom(used)
             number, version = await self._place(session, new.collection, new.name)
+            former = await self._latest(session, new.collection, number)
             document = DocumentRecord(
                 collection=new.collection,
                 number=number,
@@ -118,6 +120,10 @@ class DocumentRecords:
                 embedding_fingerprint="",
                 chunk_count=0,
                 in_group_files=new.upload_id is not None and new.group_id is not None,
+                chosen_type=former.chosen_type if former else None,
+                chosen_tags=former.chosen_tags if former else None,
+                first_uploaded_at=former.first_uploaded_at if former else new.uploaded_at,
+                edited_at=former.edited_at if former else None,
             )
             session.add(document)
             await session.flush()
@@ -136,12 +142,19 @@ class DocumentRecords:
             return True
 
     async def publish(
-        self, collection: str, document_id: int, build_id: str, embedding_fingerprint: str, chunk_count: int
+        self,
+        collection: str,
+        document_id: int,
+        build_id: str,
+        embedding_fingerprint: str,
+        chunk_count: int,
+        profile: StoredProfile | None = None,
     ) -> DocumentRecord | None:
         """Make a build visible, all of whose words are stored, and hide what it replaces, in one transaction.
 
-        `embedding_fingerprint` is the model of its vectors, or empty while they are not complete. Return None if the
-        document has been deleted or a later version is already visible; the build is then retired.
+        `embedding_fingerprint` is the model of its vectors, or empty while they are not complete. `profile` is what the
+        rules say about the document. Return None if the document has been deleted or a later version is already
+        visible; the build is then retired.
         """
         async with self._database.writing(_TABLE) as session:
             document = await session.get(DocumentRecord, document_id)
@@ -162,6 +175,7 @@ class DocumentRecords:
                 session.add(RetiredRecord(collection=document.collection, build_id=document.build_id))
             document.build_id, document.target_build_id = build_id, ""
             document.embedding_fingerprint, document.chunk_count = embedding_fingerprint, chunk_count
+            document.profile = profile
             document.state = DocumentState.READY
             if any(other.version > document.version for other in family):
                 await self._retire(session, [document])
@@ -177,6 +191,24 @@ class DocumentRecords:
                 return None
             document.embedding_fingerprint = embedding_fingerprint
             return document
+
+    async def choose_type(self, collection: str, number: int, document_type: str | None, at: datetime) -> bool:
+        """Note what an admin says a document is, None for what the rules say. Return False if it is gone."""
+        return await self._choose(collection, number, {"chosen_type": document_type, "edited_at": at})
+
+    async def choose_tags(self, collection: str, number: int, tags: StoredTags | None, at: datetime) -> bool:
+        """Note the tags that an admin gives to a document, None for those of the rules. Return False if it is gone."""
+        return await self._choose(collection, number, {"chosen_tags": tags, "edited_at": at})
+
+    async def _choose(self, collection: str, number: int, values: Mapping[str, object]) -> bool:
+        # Every version under the number, so that a version that is being read has them when it is shown.
+        named = (DocumentRecord.collection == collection) & (DocumentRecord.number == number)
+        async with self._database.writing(_TABLE) as session:
+            documents = (await session.scalars(select(DocumentRecord).where(named))).all()
+            for document in documents:
+                for name, value in values.items():
+                    setattr(document, name, value)
+            return bool(documents)
 
     async def discard(self, documents: Sequence[DocumentRecord]) -> None:
         """Hide documents permanently; their chunks and files wait in `retired`."""
@@ -474,6 +506,15 @@ class DocumentRecords:
         counter.next_number = number + 1
         await session.flush()
         return number, 1
+
+    @staticmethod
+    async def _latest(session: AsyncSession, collection: str, number: int) -> DocumentRecord | None:
+        return await session.scalar(
+            select(DocumentRecord)
+            .where(DocumentRecord.collection == collection, DocumentRecord.number == number)
+            .order_by(DocumentRecord.version.desc())
+            .limit(1)
+        )
 
     @staticmethod
     async def _note_upload(session: AsyncSession, upload_id: int | None, document_id: int | None) -> None:

@@ -100,6 +100,21 @@ class StoredBasis(StoredValue):
     documents: tuple[BasisDocument, ...] = Field(min_length=1)
 
 
+class StoredProfile(StoredValue):
+    """What the rules say about a document, in the words of `knowledge.models`."""
+
+    document_type: Literal["tutorial", "api_doc", "faq", "example", "guide"]
+    source_type: Literal["official_docs", "github_docs", "qa_dataset", "model_hub", "dataset_hub", "learn_center"]
+    source_url: str
+    tags: tuple[str, ...]
+
+
+class StoredTags(StoredValue):
+    """The tags that an admin gave to a document."""
+
+    tags: tuple[str, ...]
+
+
 class UploadSource(StoredValue):
     """What is needed, beside its name and size, to fetch a file again.
 

@@ -12,7 +12,9 @@ from services.records.stored_values import (
     StoredBasis,
     StoredMessage,
     StoredPassages,
+    StoredProfile,
     StoredSources,
+    StoredTags,
     StoredToolCalls,
     UploadSource,
 )
@@ -68,6 +70,10 @@ class DocumentRecord(Base):
     counts the requested rebuilds. `embedding_fingerprint` is the model that made the vectors of the visible build, or
     empty while some are missing; the build is then found by its words and by the vectors it has. `in_group_files` means
     that the file was once among the files of its group.
+
+    `profile` is what the rules say about the visible build, None if an earlier release made it. `chosen_type` and
+    `chosen_tags` are what an admin said instead, at `edited_at`; None if none did. They and `first_uploaded_at` pass on
+    to the next version.
     """
 
     __tablename__ = "documents"
@@ -97,6 +103,11 @@ class DocumentRecord(Base):
     embedding_fingerprint: Mapped[str] = mapped_column(String(64), default="")
     chunk_count: Mapped[int] = mapped_column(default=0)
     in_group_files: Mapped[bool] = mapped_column(default=False)
+    profile: Mapped[StoredProfile | None] = mapped_column(JSONColumn(StoredProfile))
+    chosen_type: Mapped[str | None] = mapped_column(String(16))
+    chosen_tags: Mapped[StoredTags | None] = mapped_column(JSONColumn(StoredTags))
+    first_uploaded_at: Mapped[datetime] = mapped_column(default=now)
+    edited_at: Mapped[datetime | None]
 
 
 class RetiredRecord(Base):

@@ -26,6 +26,8 @@ EXPECTED: dict[str, tuple[str, str, str, str]] = {
     "/kb search": ("maos", "maos", "maos", "maos"),
     "/kb add": ("aos", "maos", "aos", "aos"),
     "/kb delete": ("aos", "maos", "s", "s"),
+    "/kb tag": ("aos", "maos", "s", "s"),
+    "/kb type": ("aos", "maos", "s", "s"),
     "/kb clear": ("aos", "maos", "s", "s"),
     "/kb reindex": ("aos", "maos", "s", "s"),
     "/kb pull": ("aos", "", "aos", ""),

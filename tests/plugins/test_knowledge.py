@@ -132,3 +132,22 @@ async def test_loading_reads_only_the_folder_of_this_group(conversation: Convers
     told = await operator.say("/kb load ../group_1", "载入完成：已入库 1 个，已存在 0 个，没有入库 1 个")
     assert "「二.exe」" in told
     await Conversation(conversation.app, conversation.group_id, MEMBER).say("/kb load", "要由机器人管理员来做")
+
+
+async def test_an_admin_corrects_type_and_tags(conversation: Conversation) -> None:
+    admin = conversation.by(ADMIN)
+    await admin.say(NOTE, "已入库")
+    await admin.say("/kb tag", "请写上编号和标签，例如 /kb tag 1 报销 差旅")
+    await admin.say("/kb tag 1", "请写上编号和标签")
+    await admin.say("/kb tag 7 值班", "没有这个编号，发 /kb list 看编号。")
+    await admin.say("/kb tag 1 值班，李强 #周三", "「值班.txt」已改好。类型：指南，标签：值班、李强、周三")
+    await admin.say(f"/kb tag 1 {'长' * 101}", "太长，最多 100 个字。")
+    await admin.say(f"/kb tag 1 {' '.join(map(str, range(21)))}", "一个文件最多 20 个标签，现在有 21 个")
+    await admin.say("/kb type", "请写上编号和类型（教程、接口、常见问题、示例、指南），例如 /kb type 1 教程")
+    await admin.say("/kb type 1 论文", "请写上编号和类型")
+    await admin.say("/kb type 7 教程", "没有这个编号")
+    await admin.say("/kb 类型 1 常见问题", "「值班.txt」已改好。类型：常见问题，标签：值班、李强、周三")
+    assert "\n类型：常见问题，标签：值班、李强、周三\n" in await admin.say("/kb show 1", "")
+    await admin.say("/kb tag 1 无", "类型：常见问题，标签：无")
+    await admin.say("/kb type 1 自动", "类型：指南，标签：无")
+    await admin.say("/kb tag 1 自动", "已改好。")

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,30 @@ async def test_documents_of_an_older_release_keep_their_fingerprints(tmp_path: P
         assert [(document.id, document.embedding_fingerprint) for document in found] == [(1, "e5-small"), (2, "")]
         assert {document.collection for document in found} == {"group_1"}
         await opened.close()
+
+
+async def test_documents_of_an_older_release_have_no_profile_and_keep_their_time(tmp_path: Path) -> None:
+    path = tmp_path / "app.sqlite3"
+    row: dict[str, Any] = dict.fromkeys(("number", "version", "size", "uploader_id", "revision", "chunk_count"), 1)
+    row |= dict.fromkeys(("name", "content_hash", "file_type", "stored_name", "build_id", "target_build_id"), "x")
+    row |= {"collection": "group_1", "state": "ready", "embedding_fingerprint": "e5", "in_group_files": False}
+    uploaded = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0010")
+        connection.execute(text("INSERT INTO collections VALUES ('group_1', 2)"))
+        documents = Table("documents", MetaData(), autoload_with=connection)
+        connection.execute(documents.insert().values(row | {"uploaded_at": uploaded}))
+    engine.dispose()
+    opened = await open_database(sqlite_url(path))
+    async with opened.reading() as session:
+        (document,) = (await session.scalars(select(DocumentRecord))).all()
+    assert (document.profile, document.chosen_type, document.chosen_tags, document.edited_at) == (None,) * 4
+    assert document.first_uploaded_at == document.uploaded_at == uploaded
+    await opened.close()
 
 
 async def test_foreign_keys_are_kept(database: Database) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from services.errors import DocumentRejected
-from services.knowledge.models import Chunk, Passages, Section
+from services.knowledge.models import Chunk, Section
 from services.knowledge.parsing import ParseLimits, parse, parse_and_split
 from services.knowledge.rejections import MESSAGES, Rejection
 from services.knowledge.splitter import split
@@ -54,7 +54,7 @@ async def test_long_texts_come_through_in_pieces(tmp_path: Path) -> None:
 
 async def test_text_is_clean(tmp_path: Path) -> None:
     path = documents.text_file(tmp_path / "a", "一\r\n二\u200b三\x07 e\u0301\u202e ①")
-    assert await parse_and_split(path, "txt", LIMITS, 50, 0) == Passages([Chunk(0, "一\n二三 é ①")])
+    assert (await parse_and_split(path, "txt", LIMITS, 50, 0)).chunks == [Chunk(0, "一\n二三 é ①")]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ async def test_text_is_clean(tmp_path: Path) -> None:
 )
 async def test_hidden_text_is_left_out_and_told(tmp_path: Path, file_type: str, write: hidden.Writer) -> None:
     parsed = await parse_and_split(write(tmp_path / "7f3a", "canary"), file_type, LIMITS, 100, 0)
-    assert parsed == Passages([Chunk(0, hidden.ORDINARY)], hidden_text=True)
+    assert (parsed.chunks, parsed.hidden_text) == ([Chunk(0, hidden.ORDINARY)], True)
 
 
 def test_cleaning_removes_what_no_reader_sees() -> None:

@@ -12,18 +12,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import update
 
 from services.database import Database, open_database, sqlite_url
 from services.errors import DocumentRejected, ServiceError, StorageError
 from services.index.models import IndexedChunk
 from services.knowledge.builder import IndexBuilder
 from services.knowledge.catalogue import Catalogue
-from services.knowledge.models import IncomingFile, IngestResult, IngestStatus
+from services.knowledge.models import DocumentType, IncomingFile, IngestResult, IngestStatus
 from services.knowledge.parsing import ParseLimits
 from services.knowledge.service import KnowledgeService, clean_name
 from services.knowledge.storage import FileStore
 from services.records.documents import DocumentRecords
-from services.records.tables import now
+from services.records.tables import DocumentRecord, now
 from services.settings import KnowledgeSettings
 from tests.fakes.embeddings import BigramEmbeddings, bigram_model
 from tests.fakes.index import MemoryIndex
@@ -922,3 +923,79 @@ def test_any_name_can_be_shown(name: str) -> None:
     assert 1 <= len(cleaned) <= 120
     assert len(cleaned.splitlines()) == 1
     assert clean_name(cleaned) == cleaned
+
+
+# -- profiles ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_file_gets_its_profile_and_its_chunks_theirs(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(
+        knowledge, "差旅常见问题.md", f"# 报销\n\n{TRAVEL}\n\n# 代码\n\n```\npip install a\ndocker run a\n```\n"
+    )
+    (document,) = await world.records.ready(GROUP)
+    assert document.profile is not None
+    assert (document.profile.document_type, document.profile.source_type) == ("faq", "official_docs")
+    first, *_, last = await world.index.chunks(GROUP, document.build_id)
+    assert (first.metadata["boundary"], first.metadata["quality"]) == ("section", 0.7)
+    assert str(first.metadata["tags"]).split("\n")[0] == "报销"
+    assert (last.metadata["boundary"], last.metadata["categories"]) == ("code_block", "technical")
+    assert document.first_uploaded_at == document.uploaded_at
+
+
+async def test_a_profile_is_neither_embedded_nor_found(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅.txt", TRAVEL)
+    before = await world.found("新生入学")
+    assert await knowledge.choose_tags(GROUP, 1, ["新生", "入学"])
+    assert await knowledge.choose_type(GROUP, 1, DocumentType.TUTORIAL)
+    await knowledge.reindex(GROUP)
+    await until(lambda: not knowledge.progress(GROUP))
+    assert await world.found("新生入学") == before == []
+    assert {text for batch in world.embeddings.batches for text in batch} == {f"差旅\n{TRAVEL.strip()}"}
+
+
+async def test_what_an_admin_chose_outlives_rebuilds_and_versions_of_one_group_only(world: World) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "差旅.txt", TRAVEL)
+    await world.ingest(knowledge, "差旅.txt", TRAVEL, OTHER)
+    uploaded = (await world.records.ready(GROUP))[0].uploaded_at
+    assert await knowledge.choose_tags(GROUP, 1, ["报\u202e销", "报销", "差旅" * 60])
+    assert await knowledge.choose_type(GROUP, 1, DocumentType.API_DOC)
+    await knowledge.reindex(GROUP)
+    await until(lambda: not knowledge.progress(GROUP))
+    await world.ingest(knowledge, "差旅.txt", TRAVEL + CANTEEN)
+    catalogue = Catalogue(world.records, world.index)
+    view = await catalogue.view(GROUP, 1)
+    assert view is not None
+    assert (view.entry.version, view.profile.document_type) == (2, DocumentType.API_DOC)
+    assert view.profile.tags == ("报销", ("差旅" * 60)[:100])
+    (document,) = await world.records.ready(GROUP)
+    assert (document.first_uploaded_at, document.edited_at is not None) == (uploaded, True)
+    # The numbers of two groups are the same, and their documents have nothing to do with each other.
+    other = await catalogue.view(OTHER, 1)
+    assert other is not None
+    assert (other.profile.document_type, "报销" in other.profile.tags) == (DocumentType.GUIDE, False)
+    assert await knowledge.choose_type(GROUP, 1, None)
+    assert await knowledge.choose_tags(GROUP, 1, None)
+    view = await catalogue.view(GROUP, 1)
+    assert view is not None
+    assert (view.profile.document_type, view.profile.tags) == (DocumentType.GUIDE, ("差旅",))
+    assert not await knowledge.choose_type(GROUP, 9, None)
+
+
+async def test_a_document_of_an_earlier_release_is_profiled_when_it_is_shown_and_stored_by_a_rebuild(
+    world: World,
+) -> None:
+    knowledge = await world.open()
+    await world.ingest(knowledge, "安装教程.txt", TRAVEL)
+    async with world.database.writing("documents") as session:
+        await session.execute(update(DocumentRecord).values(profile=None))
+    view = await Catalogue(world.records, world.index).view(GROUP, 1)
+    assert view is not None
+    assert view.profile.document_type is DocumentType.TUTORIAL
+    await knowledge.reindex(GROUP)
+    await until(lambda: not knowledge.progress(GROUP))
+    (document,) = await world.records.ready(GROUP)
+    assert document.profile is not None
+    assert document.profile.document_type == "tutorial"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from services.knowledge.models import Chunk, Section
+from services.knowledge.models import Chunk, ChunkBoundary, Section
 from services.knowledge.splitter import split
 from services.text.sentences import CLOSING
 
@@ -191,9 +191,9 @@ def test_fragments_of_one_chapter_and_page_merge_with_their_titles() -> None:
         Section("另一章。", 5, ("第二章",)),
     ]
     assert split(sections, 100, 20) == [
-        Chunk(0, "本章说明。\n第一条\n为了管理。", 4, ("第一章",)),
-        Chunk(1, "适用全员。", 5, ("第一章", "第二条")),
-        Chunk(2, "另一章。", 5, ("第二章",)),
+        Chunk(0, "本章说明。\n第一条\n为了管理。", 4, ("第一章",), boundary=ChunkBoundary.MIXED),
+        Chunk(1, "适用全员。", 5, ("第一章", "第二条"), boundary=ChunkBoundary.SECTION),
+        Chunk(2, "另一章。", 5, ("第二章",), boundary=ChunkBoundary.SECTION),
     ]
 
 
