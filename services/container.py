@@ -25,6 +25,10 @@ from services.llm import Models, open_models
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
+from services.pictures.ocr import is_installed
+from services.pictures.reader import PictureReader
+from services.pictures.service import Pictures
+from services.pictures.worker import PictureWorker
 from services.proactive.service import ProactiveService
 from services.prompts import Prompts, load_prompts
 from services.rag import RagChain
@@ -65,6 +69,7 @@ class Services:
     retriever: Retriever
     memory: MemoryService
     answering: QuestionAnswering
+    pictures: Pictures
     questions: QuestionBudget
     proactive: ProactiveService
     evaluations: Evaluations
@@ -99,6 +104,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await model_budget.resume()
         models = _open_models(settings, model_budget, prompts, stack)
         model, fast_model = (models.answers, models.small_tasks) if models else (None, None)
+        ocr = _open_ocr(stack)
         reranker = await _open_reranker(settings, embedding, stack)
         expansion = QueryExpansion(index, fast_model, prompts.expand)
         feedback = GateFeedbackRecords(database)
@@ -170,6 +176,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 AboutFiles(catalogue, retriever, memory),
                 model_budget,
             ),
+            pictures=Pictures(_picture_reader(settings, models, prompts, ocr), index, documents),
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
@@ -188,6 +195,22 @@ def _open_models(settings: Settings, budget: ModelBudget, prompts: Prompts, stac
         stack.push_async_callback(opened.aclose)
     require_prices(settings.budget, models.all if models else ())
     return models
+
+
+def _open_ocr(stack: AsyncExitStack) -> PictureWorker | None:
+    if not is_installed():
+        return None
+    ocr = PictureWorker()
+    stack.push_async_callback(ocr.aclose)
+    return ocr
+
+
+def _picture_reader(
+    settings: Settings, models: Models | None, prompts: Prompts, ocr: PictureWorker | None
+) -> PictureReader:
+    # Other models may see pictures too, but only this setting says that they are to be paid for it.
+    vision = models.images if models and settings.llm.vision_model else None
+    return PictureReader(vision, prompts.picture, ocr)
 
 
 async def _open_reader(settings: Settings, stack: AsyncExitStack) -> Reader | None:

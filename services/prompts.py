@@ -37,7 +37,7 @@ class Prompts:
 
     `persona` is plain text that other prompts include. `answer` answers a question from references. Without references,
     `general` is used if general knowledge is allowed, otherwise `conversation`. `repair` gives a structured output that
-    does not fit back to the model.
+    does not fit back to the model. `picture` asks for the text of a picture, which is sent with its last message.
     """
 
     persona: str
@@ -47,6 +47,7 @@ class Prompts:
     summary: ChatPromptTemplate
     expand: ChatPromptTemplate
     repair: ChatPromptTemplate
+    picture: ChatPromptTemplate
 
 
 # The variables that the code fills in. A file that names others would not work.
@@ -58,6 +59,7 @@ _VARIABLES: Mapping[str, frozenset[str]] = {
     "memory/summary": frozenset({"history_text"}),
     "retrieval/expand": frozenset({"question"}),
     "llm/repair": frozenset({"fence", "error"}),
+    "pictures/read": frozenset(),
 }
 
 
@@ -93,6 +95,7 @@ def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") ->
         summary=_template(summary_place, files["memory/summary"]),
         expand=_template(_place("retrieval/expand"), files["retrieval/expand"]),
         repair=_template(_place("llm/repair"), files["llm/repair"]),
+        picture=_template(_place("pictures/read"), files["pictures/read"]),
     )
 
 

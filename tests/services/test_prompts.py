@@ -21,6 +21,7 @@ PROMPTS = [
     "memory/summary",
     "retrieval/expand",
     "llm/repair",
+    "pictures/read",
 ]
 ANSWER = {"persona": "你是群知。", "fence": "====", "context": "资料", "chat_history": [], "input": "问题"}
 
