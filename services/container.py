@@ -120,6 +120,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             limits=ParseLimits(),
             chunk_chars=settings.knowledge.chunk_chars,
             overlap_chars=settings.knowledge.chunk_overlap_chars,
+            ocr=ocr,
         )
         knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, builder, settings.knowledge)
         stack.push_async_callback(knowledge.close)

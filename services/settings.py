@@ -23,7 +23,10 @@ from pydantic_core import ErrorDetails
 from services.errors import SettingsError
 from services.session import KnowledgeScope, SessionScope
 
-FILE_TYPES = ("pdf", "txt", "md", "markdown", "docx", "pptx", "xlsx", "csv", "html", "htm")
+FILE_TYPES = (
+    *("pdf", "txt", "md", "markdown", "docx", "pptx", "xlsx", "csv", "html", "htm"),
+    *("png", "jpg", "jpeg", "webp", "bmp"),
+)
 
 # Eight random letters and digits withstand years of guessing over a network.
 _MIN_PUBLIC_TOKEN_CHARS = 8

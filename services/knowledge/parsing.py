@@ -67,9 +67,13 @@ async def parse(path: Path, file_type: str, limits: ParseLimits) -> list[Section
 
 
 async def parse_and_split(
-    path: Path, file_type: str, limits: ParseLimits, chunk_chars: int, overlap_chars: int
+    path: Path, file_type: str, limits: ParseLimits, chunk_chars: int, overlap_chars: int, shelf: Path | None = None
 ) -> Passages:
-    """Return the chunks of a file, cut in the same subprocess; see `parse` and `splitter.split`."""
+    """Return the chunks of a file, cut in the same subprocess; see `parse` and `splitter.split`.
+
+    `shelf` is the directory of a `PictureShelf` that receives the pictures of the file, and has the texts of those that
+    were read.
+    """
     check_sizes(chunk_chars, overlap_chars)
     chunks: list[Chunk] = []
 
@@ -77,16 +81,30 @@ async def parse_and_split(
         chunks.append(Chunk(ordinal, text, page, tuple(heading), uncertain))
 
     _, hidden_text, pictures = await _run(
-        _request(path, file_type, limits, chunk_chars, overlap_chars), limits, receive
+        _request(path, file_type, limits, chunk_chars, overlap_chars, shelf), limits, receive
     )
     return Passages(chunks, hidden_text, pictures)
 
 
-def _request(path: Path, file_type: str, limits: ParseLimits, chunk_chars: int = 0, overlap_chars: int = 0) -> Request:
+def _request(
+    path: Path,
+    file_type: str,
+    limits: ParseLimits,
+    chunk_chars: int = 0,
+    overlap_chars: int = 0,
+    shelf: Path | None = None,
+) -> Request:
     check_type(file_type)
     costs = asdict(limits)
     del costs["timeout_s"]
-    return Request(str(path.absolute()), file_type, **costs, chunk_chars=chunk_chars, overlap_chars=overlap_chars)
+    return Request(
+        str(path.absolute()),
+        file_type,
+        **costs,
+        chunk_chars=chunk_chars,
+        overlap_chars=overlap_chars,
+        shelf=str(shelf or ""),
+    )
 
 
 async def _run(request: Request, limits: ParseLimits, receive: Callable[..., None]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 # The largest picture that is read, in bytes. Screenshots of phones have one to five megabytes.
 MAX_BYTES = 16 << 20
@@ -41,6 +42,14 @@ class PictureText:
 
     text: str = ""
     unread: Unread | None = None
+
+
+class Ocr(Protocol):
+    """Reads pictures without a model; see `PictureWorker`."""
+
+    async def read(self, image: bytes) -> PictureText:
+        """Return the text of a picture, or why there is none. Nothing is raised."""
+        ...
 
 
 def sentence_of(unread: Unread) -> str:

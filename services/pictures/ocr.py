@@ -19,9 +19,10 @@ _MOST_PIXELS = 30_000_000
 _LEAST_SIDE = 16
 # A circle is read as an O.
 _LEAST_LETTERS = 2
-# Text is looked for in a smaller copy, whose longer side has so many pixels. A desktop has smaller letters than a
-# phone: of 2/3 of its size they are all found.
+# Text is looked for in a smaller copy, whose longer side has so many pixels. Desktops and pages have smaller letters
+# than phones, which are narrower: at 2/3 of the size they are all found.
 _LEAST_SEARCHED, _MOST_SEARCHED, _SEARCHED_SHARE = 960, 1600, 2 / 3
+_NARROW = 0.6
 _MOST_SIDE = 4000
 # A picture that is this many times as high as wide is read in bands, whose height is that multiple of the width.
 _LONG = 2.4
@@ -77,8 +78,8 @@ class TextRecognition:
     def _lines(self, pixels: Any) -> list[str]:
         height, width = pixels.shape[:2]
         searched = _LEAST_SEARCHED
-        if width > height:
-            searched = round(min(max(_SEARCHED_SHARE * width, _LEAST_SEARCHED), _MOST_SEARCHED))
+        if width > _NARROW * height:
+            searched = round(min(max(_SEARCHED_SHARE * max(width, height), _LEAST_SEARCHED), _MOST_SEARCHED))
         # The detector is loaded with the first picture, with the configured size, and reads the size for each one.
         self._engine.cfg.Det.limit_side_len = searched
         if self._engine.text_det is not None:

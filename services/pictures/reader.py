@@ -1,25 +1,16 @@
 """Reading one picture: by the vision model if there is one, else by OCR."""
 
 import logging
-from typing import Protocol
 
 from langchain_core.prompts import ChatPromptTemplate
 
 from services.errors import ModelError
 from services.llm import ChatModel
 from services.llm.images import image_message, image_type
-from services.pictures.models import MAX_BYTES, MAX_CHARS, PictureText, Unread
+from services.pictures.models import MAX_BYTES, MAX_CHARS, Ocr, PictureText, Unread
 from services.text.cleaning import clean
 
 log = logging.getLogger(__name__)
-
-
-class Ocr(Protocol):
-    """Reads pictures without a model; see `PictureWorker`."""
-
-    async def read(self, image: bytes) -> PictureText:
-        """Return the text of a picture, or why there is none. Nothing is raised."""
-        ...
 
 
 class PictureReader:
