@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from services.errors import DocumentRejected
+from services.errors import DocumentRejected, ParsingFailed
 from services.knowledge.models import Passages
 from services.knowledge.parsing import ParseLimits, parse_and_split
 from services.knowledge.picture_shelf import PictureShelf
@@ -40,6 +40,8 @@ async def parse_with_pictures(
 
         try:
             found = await parsed()
+        except ParsingFailed:
+            raise
         except DocumentRejected:
             # A file of nothing but pictures has no text before they are read.
             if not await _read(PictureShelf(directory), ocr):

@@ -15,6 +15,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from services.errors import DocumentRejected
+from services.knowledge.builder import IndexBuilder
 from services.knowledge.loaders.outline import PICTURED
 from services.knowledge.models import Omissions, Passages
 from services.knowledge.parsing import ParseLimits, parse_and_split
@@ -23,6 +24,9 @@ from services.knowledge.picture_shelf import MOST_PICTURES, PictureShelf
 from services.pictures.models import PictureText, Unread
 from services.pictures.ocr import is_installed
 from services.pictures.worker import PictureWorker
+from services.records.tables import DocumentRecord, now
+from tests.fakes.embeddings import bigram_model
+from tests.fakes.index import MemoryIndex
 from tests.samples import documents
 from tests.services.pictures.drawings import drawn, encoded
 
@@ -217,3 +221,28 @@ async def test_a_real_scan_is_read(tmp_path: Path) -> None:
     assert text(found).replace(" ", "").count("住宿标准每晚不超过350元。") == 2
     assert {chunk.page for chunk in found.chunks} == {1, 2}
     assert text(found).count("finance@example.cn") == 2
+
+
+async def test_a_build_that_begins_again_keeps_nothing_of_another_reading(tmp_path: Path) -> None:
+    class Fading(ShadeOcr):
+        async def read(self, image: bytes) -> PictureText:
+            found = await super().read(image)
+            later = {3: PictureText("一页"), 4: PictureText(unread=Unread.NO_TEXT)}
+            return later.get(len(self.shades), found)
+
+    async def admit(_count: int) -> None:
+        pass
+
+    path = _scans(tmp_path / "a.pdf", 70, 80)
+    index = MemoryIndex()
+    builder = IndexBuilder(index, bigram_model(), LIMITS, 100, 0, Fading())
+    document = DocumentRecord(
+        id=1, collection="group_1", number=1, name="a.pdf", version=1, content_hash="a", size=1, file_type="pdf"
+    )
+    document.stored_name, document.revision, document.group_id, document.uploader_id = "a", 0, 1, 10001
+    document.uploaded_at = now()
+    for expected in ([said(70), said(80)], ["一页"]):
+        await builder.add_words(document, path, admit)
+        stored = await index.chunks("group_1", builder.build_id(document))
+        assert [chunk.text for chunk in stored] == expected
+    assert builder.build_id(document) != IndexBuilder(index, bigram_model(), LIMITS, 100, 0).build_id(document)
