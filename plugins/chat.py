@@ -1,5 +1,8 @@
 """Questions: by @, reply to the bot, nickname, private message or /ask."""
 
+from dataclasses import replace
+from typing import Any
+
 from nonebot import on_message
 from nonebot.adapters.onebot.v11 import Message, MessageEvent
 from nonebot.plugin import PluginMetadata
@@ -8,12 +11,17 @@ from nonebot.rule import to_me
 from qq.budget import Questions, within_command_budget
 from qq.commands.matcher import ArgumentMessage, call_of, help_for, register
 from qq.commands.models import Command
-from qq.depends import Answering, SentMessages, recalls, services
+from qq.depends import Answering, SentMessages, recalls, services, settings
 from qq.messages import answer_reply
+from qq.pictures import fetch_picture, pictures_in
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count, uploader_names
 from qq.working import show_reaction, working
+from services.budgets.charge import Charge, charged
 from services.grounding.models import Answer, AnswerKind
+from services.pictures.models import Unread, notice_of, sentence_of
+from services.pictures.service import MOST_PICTURES, PicturesText
 from services.retrieval.models import Question
+from services.session import KnowledgeCollection
 from services.workflows.qa.models import MAX_QUESTION_CHARS
 from services.workflows.qa.service import QuestionPlace
 
@@ -57,11 +65,13 @@ async def _answer(
     sent_answers: SentMessages,
 ) -> None:
     question = _question(event, message)
-    if unanswerable := _unanswerable(question, message):
+    pictures = pictures_in(message, *((event.reply.message,) if event.reply else ()))
+    if unanswerable := _unanswerable(question, has_pictures=bool(pictures)):
         if await within_command_budget(speaker):
             await speaker.reply(unanswerable)
         return
-    with questions.asking(speaker.session, question.shown) as admission:
+    # The same picture has the same name.
+    with questions.asking(speaker.session, question.shown or str(pictures[0].get("file"))) as admission:
         if admission.refusal is not None:
             if admission.sentence:
                 await speaker.reply(admission.sentence)
@@ -75,9 +85,14 @@ async def _answer(
             session = speaker.session
             await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
 
-        async def answered() -> Answer:
+        async def answered() -> Answer | Unread:
+            nonlocal question
             async with questions.place(speaker.session):
-                return await answering.ask(
+                read = await _read(pictures, speaker, asked.collection)
+                question = replace(question, pictured=read.text)
+                if not question.shown and read.unread:
+                    return read.unread
+                answer = await answering.ask(
                     speaker.session_id,
                     speaker.session.user_id,
                     asked.collection,
@@ -85,11 +100,15 @@ async def _answer(
                     uploader_names(speaker, asked),
                     place=_place(speaker),
                 )
+            return replace(answer, notice=answer.notice + _picture_notice(len(pictures), read))
 
         async with working(show):
             answer = await recalls.unless_recalled(speaker.chat, speaker.message_id, answered())
         if answer is None:
             await answering.withdraw(speaker.session_id, speaker.session.user_id, question)
+            return
+        if isinstance(answer, Unread):
+            await speaker.reply(sentence_of(answer))
             return
         posted = await speaker.reply(answer_reply(answer, reading_count(speaker, asked.collection)))
         await sent_answers.note(speaker.chat.self_id, speaker.session.chat, posted.message_ids, answer.turn_id)
@@ -108,11 +127,31 @@ def _place(speaker: Speaker) -> QuestionPlace | None:
     return QuestionPlace(speaker.chat.self_id, session.group_id, session.user_id, speaker.message_id)
 
 
-def _unanswerable(question: Question, message: Message) -> str:
+async def _read(pictures: list[dict[str, Any]], speaker: Speaker, collection: KnowledgeCollection) -> PicturesText:
+    """Return the text of the first pictures, or why one has none. The chat pays for a model that reads them."""
+    opened = services().pictures
+    if not pictures or not opened.can_read:
+        return PicturesText(unread=Unread.NO_READER if pictures else None)
+    dirs = settings().knowledge.client_file_dirs
+    fetched = [await fetch_picture(speaker.bot, picture, dirs) for picture in pictures[:MOST_PICTURES]]
+    with charged(Charge(speaker.session.chat)):
+        read = await opened.read(collection.name, [each for each in fetched if isinstance(each, bytes)])
+    lost = next((each for each in fetched if isinstance(each, Unread)), None)
+    return replace(read, unread=lost or read.unread)
+
+
+def _picture_notice(count: int, read: PicturesText) -> str:
+    if read.unread:
+        return notice_of(read.unread)
+    return f"（只看了前 {MOST_PICTURES} 张图片。）" if count > MOST_PICTURES else ""
+
+
+def _unanswerable(question: Question, *, has_pictures: bool) -> str:
     """Return why this question cannot be answered, or an empty string if it can."""
     if not question.shown:
-        has_picture = any(segment.type == "image" for segment in message)
-        return "我还看不懂图片，请把问题打成文字发给我。" if has_picture else "想问什么？直接写上问题就行。"
+        if not has_pictures:
+            return "想问什么？直接写上问题就行。"
+        return "" if services().pictures.can_read else sentence_of(Unread.NO_READER)
     if len(question.shown) > MAX_QUESTION_CHARS:
         return f"问题太长，超过 {MAX_QUESTION_CHARS} 字了，请精简一下，或把长文字存成文件发给我。"
     return ""

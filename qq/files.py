@@ -24,10 +24,10 @@ _PATH_NOT_ALLOWED = (
     "QQ 客户端只给了文件在本机的路径，机器人没有读：请管理员把客户端存文件的目录填进 KNOWLEDGE__CLIENT_FILE_DIRS，"
     "再重新发一次。"
 )
-_API_ERRORS = (ActionFailed, NetworkError, ApiNotAvailable)
+API_ERRORS = (ActionFailed, NetworkError, ApiNotAvailable)
 
 
-def _fields(data: object) -> dict[str, Any]:
+def fields(data: object) -> dict[str, Any]:
     """Return the response of a client as a dictionary, which is empty if the response is of any other type."""
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
@@ -88,10 +88,10 @@ async def _link(bot: Bot, file: UploadedFile, group_id: int | None, user_id: int
             data = await bot.call_api("get_group_file_url", group_id=group_id, file_id=file_id, busid=file.busid)
         else:
             data = await bot.call_api("get_private_file_url", user_id=user_id, file_id=file_id)
-    except _API_ERRORS as error:
+    except API_ERRORS as error:
         logger.warning(f"no link for {file.name!r}: {error!r}")
         return ""
-    url = str(_fields(data).get("url") or "")
+    url = str(fields(data).get("url") or "")
     if not url.startswith(("http://", "https://")):
         return ""
     return url + quote(file.name) if url.endswith("fname=") else url
@@ -108,17 +108,26 @@ async def _fresh_id(bot: Bot, file: UploadedFile, group_id: int) -> str:
 
 
 async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: int, client_dirs: Sequence[str]) -> bool:
-    """Fetch the client's own copy, which is sent as base64, or as a path if the client runs on this machine.
+    """Fetch the client's own copy.
 
-    Return False if there is none. Raise `DownloadFailed` if the path may not be read.
+    Return False if there is none. Raise `DownloadFailed` if its path may not be read.
     """
     if not file.file_id:
         return False
     try:
-        data = _fields(await bot.call_api("get_file", file_id=file.file_id, _timeout=120))
-    except _API_ERRORS as error:
+        data = fields(await bot.call_api("get_file", file_id=file.file_id, _timeout=120))
+    except API_ERRORS as error:
         logger.warning(f"the client has no copy of {file.name!r}: {error!r}")
         return False
+    return await save_copy(data, file.size, target, max_bytes, client_dirs)
+
+
+async def save_copy(data: dict[str, Any], size: int, target: Path, max_bytes: int, client_dirs: Sequence[str]) -> bool:
+    """Save the client's own copy of a file, which it sends as base64, or as a path if it runs on this machine.
+
+    `data` is its response. Return False if it has none. Raise `DownloadFailed` if the path may not be read, and
+    `DocumentRejected` if the copy is too large.
+    """
     if isinstance(encoded := data.get("base64"), str) and encoded:
         try:
             content = await asyncio.to_thread(base64.b64decode, encoded, validate=True)
@@ -132,7 +141,7 @@ async def _from_client(bot: Bot, file: UploadedFile, target: Path, max_bytes: in
     if not isinstance(path, str) or not path:
         return False
     path = path.removeprefix("file://")
-    return await asyncio.to_thread(_copy_from_client, Path(path), client_dirs, file.size, target, max_bytes)
+    return await asyncio.to_thread(_copy_from_client, Path(path), client_dirs, size, target, max_bytes)
 
 
 def _copy_from_client(path: Path, client_dirs: Sequence[str], size: int, target: Path, max_bytes: int) -> bool:

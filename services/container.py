@@ -28,6 +28,10 @@ from services.memory.dialogues import Dialogues, SentAnswers
 from services.memory.order import SessionOrder
 from services.memory.service import MemoryService
 from services.memory.turns import Turns
+from services.pictures.ocr import is_installed
+from services.pictures.reader import PictureReader
+from services.pictures.service import Pictures
+from services.pictures.worker import PictureWorker
 from services.proactive.service import ProactiveService
 from services.prompts import Prompts, load_prompts
 from services.rag import RagChain
@@ -89,6 +93,7 @@ class Services:
     sent_reviews: SentReviews
     suggestions: Suggestions
     unanswered: Unanswered
+    pictures: Pictures
     questions: QuestionBudget
     proactive: ProactiveService
     evaluations: Evaluations
@@ -128,6 +133,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         await model_budget.resume()
         models = _open_models(settings, model_budget, prompts, stack)
         model, fast_model = (models.answers, models.small_tasks) if models else (None, None)
+        ocr = _open_ocr(stack)
         reranker = await _open_reranker(settings, embedding, stack)
         feedback = GateFeedbackRecords(database)
         order = SessionOrder()
@@ -142,6 +148,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             limits=ParseLimits(),
             chunk_chars=settings.knowledge.chunk_chars,
             overlap_chars=settings.knowledge.chunk_overlap_chars,
+            ocr=ocr,
         )
         knowledge = KnowledgeService(documents, FileStore(settings.data_dir), index, builder, settings.knowledge)
         stack.push_async_callback(knowledge.close)
@@ -210,6 +217,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 retriever.threshold(Strictness.ASKED),
                 lambda low: answers.sent_reviews.doubt(low.turn_id, low.user_id, low.rating.comment),
             ),
+            pictures=Pictures(_picture_reader(settings, models, prompts, ocr), index, documents),
             questions=questions,
             proactive=proactive,
             evaluations=Evaluations(retriever),
@@ -297,6 +305,22 @@ async def _open_questions(settings: Settings, superusers: set[int], usage: Usage
     questions = QuestionBudget(settings.budget, superusers, FairQueue(1 if shared else _QUESTIONS_AT_ONCE))
     await questions.resume(usage)
     return questions
+
+
+def _open_ocr(stack: AsyncExitStack) -> PictureWorker | None:
+    if not is_installed():
+        return None
+    ocr = PictureWorker()
+    stack.push_async_callback(ocr.aclose)
+    return ocr
+
+
+def _picture_reader(
+    settings: Settings, models: Models | None, prompts: Prompts, ocr: PictureWorker | None
+) -> PictureReader:
+    # Other models may see pictures too, but only this setting says that they are to be paid for it.
+    vision = models.images if models and settings.llm.vision_model else None
+    return PictureReader(vision, prompts.picture, ocr)
 
 
 async def _open_reader(settings: Settings, stack: AsyncExitStack) -> Reader | None:

@@ -38,7 +38,7 @@ class Prompts:
     `persona` is plain text that other prompts include. `analyse` reads a question before it is searched. `answer`
     answers it from references, and `technical` does so in a structure. Without references, `general` is used if general
     knowledge is allowed, otherwise `conversation`. `repair` gives a structured output that does not fit back to the
-    model.
+    model. `picture` asks for the text of a picture, which is sent with its last message.
     """
 
     persona: str
@@ -49,6 +49,7 @@ class Prompts:
     general: ChatPromptTemplate
     summary: ChatPromptTemplate
     repair: ChatPromptTemplate
+    picture: ChatPromptTemplate
 
 
 # The variables that the code fills in. A file that names others would not work.
@@ -61,6 +62,7 @@ _VARIABLES: Mapping[str, frozenset[str]] = {
     "qa/technical": frozenset({"persona", "today", "fence", "context", "chat_history", "input"}),
     "memory/summary": frozenset({"history_text"}),
     "llm/repair": frozenset({"fence", "error"}),
+    "pictures/read": frozenset(),
 }
 
 
@@ -97,6 +99,7 @@ def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") ->
         general=_template(_place("rag/general"), files["rag/general"]),
         summary=_template(summary_place, files["memory/summary"]),
         repair=_template(_place("llm/repair"), files["llm/repair"]),
+        picture=_template(_place("pictures/read"), files["pictures/read"]),
     )
 
 

@@ -24,7 +24,10 @@ from pydantic_core import ErrorDetails
 from services.errors import SettingsError
 from services.session import KnowledgeScope, SessionScope
 
-FILE_TYPES = ("pdf", "txt", "md", "markdown", "docx", "pptx", "xlsx", "csv", "html", "htm")
+FILE_TYPES = (
+    *("pdf", "txt", "md", "markdown", "docx", "pptx", "xlsx", "csv", "html", "htm"),
+    *("png", "jpg", "jpeg", "webp", "bmp"),
+)
 
 # Eight random letters and digits withstand years of guessing over a network.
 _MIN_PUBLIC_TOKEN_CHARS = 8
@@ -78,7 +81,7 @@ class LLMSettings(SettingsSection):
     api_key: SecretStr = Field(SecretStr(""), description="密钥；留空则不用模型，只摘录原文")
     model: str = Field("", description="回答用的模型名")
     fast_model: str = Field("", description="总结记忆等小事用的模型名；留空则与 LLM__MODEL 相同")
-    vision_model: str = Field("", description="看图用的模型名；现在还不看图，先留空")
+    vision_model: str = Field("", description="看图用的模型名；留空则用文字识别（make ocr）读图")
     timeout_s: float = Field(60, ge=1, le=600, description="一次调用最多等几秒")
     max_retries: int = Field(2, ge=0, le=10, description="失败后重试几次")
     max_tokens: int = Field(4096, ge=256, le=131072, description="一个回答最多多少 token，推理模型的思考也算在内")

@@ -203,8 +203,8 @@ class FaqService:
 
     async def _nearest(self, index: QuestionIndex, asked: Wording, question: Question) -> Nearest:
         """Return what a question means. Its vector is only computed if its words do not say it."""
-        by_words = index.same(asked) if question.quoted else index.nearest(asked, None).direct
-        if by_words is not None or question.quoted or not index.compares_vectors:
+        by_words = index.same(asked) if question.material else index.nearest(asked, None).direct
+        if by_words is not None or question.material or not index.compares_vectors:
             return Nearest(by_words)
         try:
             vector = await self._embedding.embeddings.aembed_query(searched(question.text))

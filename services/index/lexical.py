@@ -21,7 +21,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from services.index.aliases import definitions, is_in
 from services.index.models import IndexedChunk
 from services.index.ranking import best_chunks, selective
-from services.index.tokens import TERM_CHARACTERS, exact_terms, index_terms_of_normal, normalise, query_terms
+from services.index.tokens import (
+    TERM_CHARACTERS,
+    exact_terms,
+    index_terms_of_normal,
+    is_word,
+    normalise,
+    query_terms,
+    spelling_in,
+)
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +43,8 @@ _MAX_COMMON = 20_000
 _UNSAVED = 32
 # This many definitions are enough for a name that thousands of chunks define.
 _MAX_ALIASES = 2_000
+# In so many chunks with the stem of a word its own spelling is looked for.
+_SPELLING_CHUNKS = 5
 # Incremented when terms or aliases are derived differently; a file of another version is filled again from its own
 # texts.
 _TERMS_VERSION = 2
@@ -202,6 +212,27 @@ class LexicalStore:
         for _, other in found:
             distinct.setdefault(normalise(other), other)
         return list(distinct.values())[:limit]
+
+    @_without_damaged_file
+    def spellings(self, collection: str, words: Iterable[str], hidden: Collection[str]) -> dict[str, str]:
+        """Map lower-case words to their spelling in a visible chunk; those that no chunk contains are left out."""
+        connection = self._connect(collection)
+        if connection is None:
+            return {}
+        found: dict[str, str] = {}
+        hidden_builds = json.dumps(sorted(hidden))
+        for word in words:
+            if is_word(word):
+                rows = connection.execute(
+                    "SELECT context, text FROM terms JOIN chunks ON chunks.id = terms.rowid WHERE terms MATCH ?"
+                    " AND build_id NOT IN (SELECT value FROM json_each(?)) LIMIT ?",
+                    (f'"{index_terms_of_normal(word)[0]}"', hidden_builds, _SPELLING_CHUNKS),
+                )
+                # A chunk may contain another form of the same stem only.
+                spelt = (spelling_in(f"{context}\n{text}", word) for context, text in rows)
+                if spelling := next(filter(None, spelt), ""):
+                    found[word] = spelling
+        return found
 
     @_without_damaged_file
     def get(self, collection: str, chunk_ids: Sequence[str]) -> list[StoredChunk]:

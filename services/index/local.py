@@ -82,6 +82,10 @@ class LocalIndex:
         """Return other names for what a text names."""
         return self._words.aliases(collection, text, limit, hidden_builds)
 
+    def spellings(self, collection: str, words: Sequence[str], hidden_builds: Collection[str]) -> dict[str, str]:
+        """Return the spellings of known words."""
+        return self._words.spellings(collection, words, hidden_builds)
+
     def delete_some(self, collection: str, build_id: str, limit: int) -> int:
         """Remove up to `limit` chunks of a build with their vectors, and return how many, 0 if none is left.
 

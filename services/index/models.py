@@ -160,6 +160,15 @@ class SearchIndex(Protocol):
         """
         ...
 
+    async def spellings(
+        self, collection: str, words: Sequence[str], hidden_builds: Collection[str] = ()
+    ) -> dict[str, str]:
+        """Map those of `words` that visible chunks contain to their spelling there.
+
+        The words are lower-case Latin letters and digits, also compounds (see `tokens`); others are never found.
+        """
+        ...
+
     async def delete_build(self, collection: str, build_id: str) -> None:
         """Remove every chunk of a build, with vectors of every model. Unknown builds are not an error."""
         ...

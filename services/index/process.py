@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 # A search waits for at most one write: eight vectors take about 20 ms, the words of sixteen chunks 7 to 18 ms.
 _ROWS = 8
 _WORD_ROWS = 16
+# Looking up so many words takes 10 ms.
+_SPELLINGS = 1000
 # A predecessor that was killed with its parent exits within milliseconds; a busy one finishes its write first.
 _LOCK_WAIT_S = 15
 _CLOSED = "资料索引已经关闭。"
@@ -98,6 +100,16 @@ class IndexProcess:
     async def aliases(self, collection: str, text: str, limit: int, hidden_builds: Collection[str] = ()) -> list[str]:
         """Return other names for what a text names; see `SearchIndex.aliases`."""
         return await self._call("aliases", collection, text, limit, list(hidden_builds))
+
+    async def spellings(
+        self, collection: str, words: Sequence[str], hidden_builds: Collection[str] = ()
+    ) -> dict[str, str]:
+        """Return the spellings of known words, some words at a time; see `SearchIndex.spellings`."""
+        found: dict[str, str] = {}
+        for start in range(0, len(words), _SPELLINGS):
+            some = list(words[start : start + _SPELLINGS])
+            found |= await self._call("spellings", collection, some, list(hidden_builds))
+        return found
 
     async def delete_build(self, collection: str, build_id: str) -> None:
         """Remove a build, a few rows at a time."""

@@ -26,6 +26,9 @@ _RUN = re.compile(
 _PHRASE = re.compile(rf"[{_HAN}]+|[{_SYLLABIC}]+")
 _PART = re.compile(r"[a-z0-9]+")
 _COMPOUND = re.compile(rf"[{_JOINER}]")
+_WORD = re.compile(rf"[a-z0-9]+(?:[{_JOINER}]+[a-z0-9]+)*")
+_SPELT = re.compile(rf"[A-Za-z0-9]+(?:[{_JOINER}]+[A-Za-z0-9]+)*")
+_SPELT_PART = re.compile(r"[A-Za-z0-9]+")
 # FTS5's `ascii` tokenizer accepts letters, digits and everything beyond ASCII; these are the other characters of our
 # terms.
 TERM_CHARACTERS = "._-/:#@+"
@@ -75,6 +78,31 @@ def exact_terms(text: str) -> frozenset[str]:
     ['07', '20230415', '20230415-07']
     """
     return frozenset(term for term in query_terms(text) if _is_exact(term))
+
+
+def spelling_in(text: str, word: str) -> str:
+    """Return how a text writes a Latin word that is given in lower case, or an empty string if it does not contain it.
+
+    >>> spelling_in("原因是 CrashLoopBackOff。", "crashloopbackoff"), spelling_in("np.float64", "float64")
+    ('CrashLoopBackOff', 'float64')
+    """
+    for run in _SPELT.findall(text):
+        if (lower := run.lower()) == word:
+            return run
+        if word in lower and _COMPOUND.search(run):
+            for part in _SPELT_PART.findall(run):
+                if part.lower() == word:
+                    return part
+    return ""
+
+
+def is_word(text: str) -> bool:
+    """Return whether a text is one Latin word or compound in lower case.
+
+    >>> is_word("mmcv._ext"), is_word("Mmcv"), is_word("a b"), is_word("报错")
+    (True, False, False, False)
+    """
+    return len(text) <= _MAX_WORD and _WORD.fullmatch(text) is not None
 
 
 def matched_terms(normal: str, terms: Iterable[str]) -> frozenset[str]:

@@ -7,7 +7,7 @@ has stored.
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
 
 from services.embeddings.models import EmbeddingModel
@@ -16,7 +16,9 @@ from services.index.models import IndexedChunk, SearchIndex
 from services.knowledge.chunk_metadata import BELOW, profile_metadata
 from services.knowledge.models import Chunk, Passages
 from services.knowledge.parsing import ParseLimits, parse_and_split
+from services.knowledge.picture_reading import parse_with_pictures
 from services.knowledge.scheduling import JobGate, Places
+from services.pictures.models import Ocr
 from services.records.tables import DocumentRecord
 
 # The embedded model needs 0.6 s for a batch on two cores, so builds of several chats alternate within a second.
@@ -42,13 +44,21 @@ class IndexBuilder:
     """
 
     def __init__(
-        self, index: SearchIndex, embedding: EmbeddingModel, limits: ParseLimits, chunk_chars: int, overlap_chars: int
+        self,
+        index: SearchIndex,
+        embedding: EmbeddingModel,
+        limits: ParseLimits,
+        chunk_chars: int,
+        overlap_chars: int,
+        ocr: Ocr | None = None,
     ) -> None:
+        """Use `ocr`, if any, for the pictures of files."""
         self.embedding = embedding
         self._index = index
         self._limits = limits
         self._chunk_chars = chunk_chars
         self._overlap_chars = overlap_chars
+        self._ocr = ocr
         self._parses = JobGate(_PARSES)
         self._batches = JobGate(_LOCAL_BATCHES if embedding.parallel_batches == 1 else _SERVICE_BATCHES)
 
@@ -62,6 +72,7 @@ class IndexBuilder:
             self._overlap_chars,
             self.embedding.fingerprint,
             _PARSER_REVISION,
+            *(() if self._ocr is None else ("ocr",)),
         )
         return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:32]
 
@@ -75,14 +86,14 @@ class IndexBuilder:
         the index fails.
         """
         build_id = self.build_id(document)
-        async with self._parses.place(chat_of(document), document.size):
-            parsed = await parse_and_split(
-                path, document.file_type, self._limits, self._chunk_chars, self._overlap_chars, document.name
-            )
+        parsed = await self._parsed(document, path)
         if not parsed.chunks:
             raise DocumentRejected("文件里没有可以入库的文字。")
         await admit(len(parsed.chunks))
         stored = await self._index.chunk_ids(document.collection, "", build_id)
+        if stored and parsed.recognised:
+            await self._index.delete_build(document.collection, build_id)
+            stored = set()
         for start in range(0, len(parsed.chunks), _PAGE):
             # A file can have tens of thousands of chunks: converting them all at once would block the event loop.
             page = [
@@ -91,6 +102,16 @@ class IndexBuilder:
             ]
             await self._index.add_words(document.collection, [chunk for chunk in page if chunk.chunk_id not in stored])
         return parsed
+
+    async def _parsed(self, document: DocumentRecord, path: Path) -> Passages:
+        def place() -> AbstractAsyncContextManager[None]:
+            return self._parses.place(chat_of(document), document.size)
+
+        settings = (path, document.file_type, self._limits, self._chunk_chars, self._overlap_chars, document.name)
+        if self._ocr is not None:
+            return await parse_with_pictures(*settings, self._ocr, place)
+        async with place():
+            return await parse_and_split(*settings)
 
     async def has_words(self, document: DocumentRecord) -> bool:
         """Return whether every chunk of the visible build is stored by words."""

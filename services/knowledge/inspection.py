@@ -71,11 +71,11 @@ def check_content(path: Path, file_type: str, limits: ArchiveLimits) -> None:
             raise rejected(Rejection.EMPTY)
         if expected.archive_folder and head.startswith(_OLE):
             raise _ole_rejection(head + file.read(), file_type)
-    if expected.signature and expected.signature not in head:
-        raise rejected(Rejection.MISMATCH, f"no {expected.signature!r}", file_type=file_type)
+    if expected.signatures and not any(signature in head for signature in expected.signatures):
+        raise rejected(Rejection.MISMATCH, f"none of {expected.signatures!r}", file_type=file_type)
     if expected.archive_folder:
         _check_archive(path, file_type, expected.archive_folder, limits)
-    elif not expected.signature and head.startswith(_KNOWN_BINARIES):
+    elif not expected.signatures and head.startswith(_KNOWN_BINARIES):
         raise rejected(Rejection.MISMATCH, f"begins with {head[:8]!r}", file_type=file_type)
 
 

@@ -1,9 +1,12 @@
 """The data types of the knowledge services: parsed sections, chunks, documents and results."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+
+from services.knowledge.picture_shelf import PictureShelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,23 @@ class Omissions:
     """What a loader leaves out of a file while it yields the sections.
 
     `hidden_text` is set when the file contains text that a person who opens it does not see. `pictures` counts the
-    pictures that may contain text, which is not read.
+    pictures that may contain text, which is not read. `shelf` has the texts of those that were read before; None if
+    nothing reads pictures.
     """
 
     hidden_text: bool = False
     pictures: int = 0
+    shelf: PictureShelf | None = None
+
+    def text_of(self, picture: Callable[[], bytes]) -> str:
+        """Return the text of a picture, or an empty string and count it if it was not read.
+
+        `picture` returns the image file. A picture that occurs again has no text.
+        """
+        found = self.shelf.text_of(picture) if self.shelf is not None else None
+        if found is None:
+            self.pictures += 1
+        return found or ""
 
 
 class ChunkBoundary(StrEnum):
@@ -110,13 +125,15 @@ class DocumentProfile:
 class Passages:
     """The chunks of one file, its profile, and what was left out of it; see `Omissions`.
 
-    `chunk_profiles` has the profile of each chunk as the text of `chunk_metadata.profile_text`: more objects would make
-    the garbage collector stop the event loop for longer.
+    `recognised` is set when pictures were read. Reading them again may give other chunks. `chunk_profiles` has the
+    profile of each chunk as the text of `chunk_metadata.profile_text`: more objects would make the garbage collector
+    stop the event loop for longer.
     """
 
     chunks: list[Chunk]
     hidden_text: bool = False
     pictures: int = 0
+    recognised: bool = False
     chunk_profiles: list[str] = field(default_factory=list[str])
     profile: DocumentProfile = DocumentProfile()
 

@@ -23,6 +23,7 @@ from services.knowledge.chunk_metadata import profile_text
 from services.knowledge.cleaning import clean_section, has_hidden_characters
 from services.knowledge.inspection import ArchiveLimits, check_content, check_type
 from services.knowledge.models import Omissions, Section
+from services.knowledge.picture_shelf import PictureShelf
 from services.knowledge.profiles import profiles_of
 from services.knowledge.rejections import Rejection, rejected
 from services.knowledge.splitter import split
@@ -39,7 +40,8 @@ _NO_MEMORY_CODES = {"lxml.etree": 2, "xml.etree.ElementTree": 1}
 class Request:
     """The parent's request. Field names and units are those of `ParseLimits`; `chunk_chars` 0 asks for sections.
 
-    `name` is the sender's name for the file, which says something about its purpose.
+    `name` is the sender's name for the file, which says something about its purpose. `shelf` is the directory of a
+    `PictureShelf`, or empty if nothing reads pictures.
     """
 
     path: str
@@ -53,6 +55,7 @@ class Request:
     chunk_chars: int = 0
     overlap_chars: int = 0
     name: str = ""
+    shelf: str = ""
 
 
 def main() -> None:
@@ -107,7 +110,7 @@ def _serve(request: Request, results: TextIO) -> list[object]:
     """Write the sections or chunks and return the last line."""
     try:
         write = _write_chunks if request.chunk_chars else _write_sections
-        omissions = Omissions()
+        omissions = Omissions(shelf=PictureShelf(Path(request.shelf)) if request.shelf else None)
         count = write(_sections(request, omissions), request, results)
         return ["end", count, omissions.hidden_text, omissions.pictures]  # noqa: TRY300  # the handlers read better below
     except DocumentRejected as rejection:

@@ -75,11 +75,19 @@ async def parse(path: Path, file_type: str, limits: ParseLimits) -> list[Section
 
 
 async def parse_and_split(
-    path: Path, file_type: str, limits: ParseLimits, chunk_chars: int, overlap_chars: int, name: str = ""
+    path: Path,
+    file_type: str,
+    limits: ParseLimits,
+    chunk_chars: int,
+    overlap_chars: int,
+    name: str = "",
+    shelf: Path | None = None,
 ) -> Passages:
     """Return the chunks of a file, cut in the same subprocess; see `parse` and `splitter.split`.
 
-    `name` is the sender's name for the file; it is never used as a path, and says something about its purpose.
+    `name` is the sender's name for the file; it is never used as a path, and says something about its purpose. `shelf`
+    is the directory of a `PictureShelf` that receives the pictures of the file, and has the texts of those that were
+    read.
     """
     check_sizes(chunk_chars, overlap_chars)
     passages = Passages([])
@@ -95,16 +103,30 @@ async def parse_and_split(
             profile = DocumentProfile(DocumentType(document_type), SourceType(source_type), source_url, tuple(tags))
             passages = replace(passages, profile=profile)
 
-    request = replace(_request(path, file_type, limits, chunk_chars, overlap_chars), name=name)
+    request = replace(_request(path, file_type, limits, chunk_chars, overlap_chars, shelf), name=name)
     _, hidden_text, pictures = await _run(request, limits, receive)
     return replace(passages, hidden_text=hidden_text, pictures=pictures)
 
 
-def _request(path: Path, file_type: str, limits: ParseLimits, chunk_chars: int = 0, overlap_chars: int = 0) -> Request:
+def _request(
+    path: Path,
+    file_type: str,
+    limits: ParseLimits,
+    chunk_chars: int = 0,
+    overlap_chars: int = 0,
+    shelf: Path | None = None,
+) -> Request:
     check_type(file_type)
     costs = asdict(limits)
     del costs["timeout_s"]
-    return Request(str(path.absolute()), file_type, **costs, chunk_chars=chunk_chars, overlap_chars=overlap_chars)
+    return Request(
+        str(path.absolute()),
+        file_type,
+        **costs,
+        chunk_chars=chunk_chars,
+        overlap_chars=overlap_chars,
+        shelf=str(shelf or ""),
+    )
 
 
 async def _run(request: Request, limits: ParseLimits, receive: Callable[..., None]) -> list[Any]:

@@ -14,6 +14,9 @@ class Rejection(StrEnum):
     MISMATCH = "mismatch"
     ENCRYPTED = "encrypted"
     SCANNED = "scanned"
+    ILLEGIBLE_SCAN = "illegible_scan"
+    PICTURE = "picture"
+    ILLEGIBLE_PICTURE = "illegible_picture"
     NO_TEXT = "no_text"
     NOT_TEXT = "not_text"
     CORRUPT = "corrupt"
@@ -33,6 +36,9 @@ MESSAGES: dict[Rejection, str] = {
     Rejection.MISMATCH: "文件内容不是 {file_type} 格式，请改对扩展名，或重新导出后再发。",
     Rejection.ENCRYPTED: "这个文件加了密，读不了，请去掉密码和权限限制后再发。",
     Rejection.SCANNED: "这是扫描件 PDF，里面只有图片没有文字，请先做文字识别（OCR）再发。",
+    Rejection.ILLEGIBLE_SCAN: "这是扫描件 PDF，但没能从图片里认出文字，请换一份清楚些的扫描件再发。",
+    Rejection.PICTURE: "这是图片，里面的文字我还读不了，请打成文字再发，或者请管理员装上文字识别（make ocr）后重发。",
+    Rejection.ILLEGIBLE_PICTURE: "这张图片里没有读到文字，请确认图片清楚、里面有文字后再发。",
     Rejection.NO_TEXT: "这个文件里没有读到文字，请确认内容不是空白或图片后再发。",
     Rejection.NOT_TEXT: "这个文件不是文本，或者编码认不出来，请另存为 UTF-8 编码后再发。",
     Rejection.CORRUPT: "文件损坏或不完整，打不开，请重新导出或重新上传。",

@@ -48,7 +48,8 @@ class Verdict(StrEnum):
 class Question:
     r"""What a person wrote, the message they replied to, if any, and their previous question in this conversation.
 
-    All three are cleaned here, before any of them reaches a search, a prompt or the log.
+    `pictured` is the text of the pictures that they sent or replied to. All of these are cleaned here, before any of
+    them reaches a search, a prompt or the log.
 
     >>> Question("熄灯\u202e几点？\U000e0041").text
     '熄灯几点？'
@@ -57,25 +58,35 @@ class Question:
     text: str
     quoted: str = ""
     previous: str = ""
+    pictured: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("text", "quoted", "previous"):
+        for name in ("text", "quoted", "previous", "pictured"):
             object.__setattr__(self, name, clean(getattr(self, name)))
 
     @property
     def shown(self) -> str:
-        r"""Return the question and the quoted message, as the model and the history see them.
+        r"""Return the question with the quoted message and the pictures, as the model and the history see them.
 
-        Every line of the quoted message is marked, so that it cannot go on in the name of the person who asks.
+        Every line of what they contain is marked, so that it cannot go on in the name of the person who asks.
 
         >>> Question("这个怎么修", "ERR-4032").shown
         '这个怎么修\n引用的消息：\n> ERR-4032'
+        >>> Question("", pictured="ERR-4032").shown
+        '图片里的文字：\n> ERR-4032'
         """
-        if not self.quoted:
-            return self.text
-        if not self.text:
+        if not self.text and not self.pictured:
             return self.quoted
-        return "\n> ".join((f"{self.text}\n引用的消息：", *self.quoted.splitlines()))
+        parts = [self.text] if self.text else []
+        for name, text in (("引用的消息", self.quoted), ("图片里的文字", self.pictured)):
+            if text:
+                parts.append("\n> ".join((f"{name}：", *text.splitlines())))
+        return "\n".join(parts)
+
+    @property
+    def material(self) -> str:
+        """What the question is about besides its own words: the quoted message and the text of pictures."""
+        return "\n".join(part for part in (self.quoted, self.pictured) if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.retrieval.models import Question
+from services.retrieval.pictured import telling_lines
 from services.retrieval.speech import written
 
 # A longer message is a paste, not a question; its beginning says what it is about.
@@ -60,14 +61,16 @@ class Query:
 def build_query(question: Question) -> Query:
     """Remove what QQ adds to a question, and write spoken words as documents do. Code and error messages stay complete.
 
-    A quoted message is searched with the question: "这个怎么解决？" means nothing without it. If the person wrote only
-    noise, the quoted message is the question. If there is no quoted message either, the original message is searched.
+    A quoted message is searched with the question: "这个怎么解决？" means nothing without it. So are the lines of a
+    picture that tell an error. If the person wrote only noise, these are the question. If there are none either, the
+    original message is searched.
 
     >>> build_query(Question("@群知 大佬们求助😭 mmdeploy 怎么安装，谢谢大佬")).text
     'mmdeploy 怎么安装'
     """
     own, quoted = _clean(question.text), _clean(question.quoted)[:_QUOTED_CHARS]
-    text = "\n".join(part for part in (own, quoted) if part) or question.shown.strip()
+    pictured = telling_lines(question.pictured, _QUOTED_CHARS)
+    text = "\n".join(part for part in (own, quoted, pictured) if part) or question.shown.strip()
     return Query(text[:_MAX_CHARS])
 
 

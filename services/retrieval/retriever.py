@@ -136,7 +136,7 @@ class Retriever:
         named = _Named(identifiers(question.text) or identifiers(question.quoted), read_question(question.text))
         found = await self._judge(collection, query, recall, strictness, named)
         if question.previous and follows_up(question.text):
-            together = build_query(Question(f"{question.previous} {question.text}", question.quoted))
+            together = build_query(replace(question, text=f"{question.previous} {question.text}"))
             recall = await self._recall(collection, together)
             going_on = await self._judge(collection, together, recall, strictness, named.after(question.previous))
             is_better = (going_on.metrics.max_rerank_score or 0.0) >= (found.metrics.max_rerank_score or 0.0)

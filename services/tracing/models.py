@@ -116,9 +116,9 @@ class GateTrace(Part):
 class QuestionTrace(Part):
     """What belongs to the question.
 
-    `quoted` is the message that it replies to, `previous` the question before it if it refers to that. `searched` is
-    what was searched, `expansions` are the words that a second round added. `category` and `sub_category` are those of
-    `services.workflows.qa.models`, empty for what is no question.
+    `quoted` is the message that it replies to and the text of its pictures, `previous` the question before it if it
+    refers to that. `searched` is what was searched, `expansions` are the words that a second round added. `category`
+    and `sub_category` are those of `services.workflows.qa.models`, empty for what is no question.
     """
 
     quoted: str = ""

@@ -88,7 +88,7 @@ class Bad:
 
 
 BAD = (
-    Bad("扫描.pdf", documents.scanned_pdf, ("扫描件", "OCR")),
+    Bad("扫描.pdf", documents.scanned_pdf, ("扫描件", "文字", "再发")),
     Bad("加密.pdf", documents.encrypted_pdf, ("加了密", "去掉密码")),
     Bad("半截.pdf", documents.truncated_pdf, ("损坏或不完整", "重新")),
     Bad("炸弹.docx", documents.zip_bomb, ("解压后大得不正常", "拆分")),

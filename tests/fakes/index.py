@@ -10,7 +10,7 @@ import numpy
 from services.errors import SearchIndexError
 from services.index.aliases import definitions, is_in
 from services.index.models import Hit, IndexCount, IndexedChunk, SearchRequest, SearchResult, Vector
-from services.index.tokens import exact_terms, index_terms, normalise, query_terms
+from services.index.tokens import exact_terms, index_terms, is_word, normalise, query_terms, spelling_in
 from services.index.topic import topic_of
 
 # The constants of SQLite's bm25(), so that scores are as large as in the real index.
@@ -143,6 +143,19 @@ class MemoryIndex:
         for _, other in sorted(seen, key=lambda pair: (-len(pair[0]), -seen[pair], pair)):
             found.setdefault(normalise(other), other)
         return list(found.values())[:limit]
+
+    async def spellings(
+        self, collection: str, words: Sequence[str], hidden_builds: Collection[str] = ()
+    ) -> dict[str, str]:
+        """Return the spelling of each word in the first visible chunk that contains it."""
+        self._check()
+        chunks = [each for each in self._words.get(collection, {}).values() if each.build_id not in hidden_builds]
+        found: dict[str, str] = {}
+        for word in filter(is_word, words):
+            spelt = (spelling_in(f"{each.context}\n{each.text}", word) for each in chunks)
+            if spelling := next(filter(None, spelt), ""):
+                found[word] = spelling
+        return found
 
     async def delete_build(self, collection: str, build_id: str) -> None:
         """Remove a build from the words and from the vectors of every model."""

@@ -14,6 +14,9 @@ from nonebug.provider import NoneBugProvider
 
 import bot
 from services.access import Access
+from services.pictures.reader import PictureReader
+from services.pictures.service import Pictures
+from services.prompts import load_prompts
 from services.session import KnowledgeScope, SessionScope
 from services.settings import Settings, load_settings
 from tests.e2e.model_server import ModelServer
@@ -43,6 +46,7 @@ async def loaded(tmp_path_factory: pytest.TempPathFactory, model_server: ModelSe
             "LLM__BASE_URL": model_server.base_url,
             "LLM__API_KEY": "test-key",
             "LLM__MODEL": "test-model",
+            "LLM__VISION_MODEL": "test-vision",
             "PROACTIVE__DELAY_S": "0",
             "PROACTIVE__QUIET_S": "0",
             "SEND__GROUP_INTERVAL_S": "0",
@@ -64,6 +68,19 @@ async def loaded(tmp_path_factory: pytest.TempPathFactory, model_server: ModelSe
 def conversation(loaded: Settings) -> Conversation:
     """Return a conversation in a group of its own."""
     return Conversation(App(), next(_groups))
+
+
+@pytest.fixture
+def blind(loaded: Settings) -> Iterator[None]:
+    """Let nothing read pictures, for one test."""
+    from qq import depends  # noqa: PLC0415 - importing it needs a driver
+
+    held = depends._opened  # pyright: ignore[reportPrivateUsage]
+    opened = held["services"]
+    reader = PictureReader(None, load_prompts().picture, None)
+    held["services"] = replace(opened, pictures=Pictures(reader, opened.pictures._index, opened.pictures._documents))  # pyright: ignore[reportPrivateUsage]
+    yield
+    held["services"] = opened
 
 
 @pytest.fixture

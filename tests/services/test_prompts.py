@@ -22,6 +22,7 @@ PROMPTS = [
     "qa/analyse",
     "qa/technical",
     "llm/repair",
+    "pictures/read",
 ]
 TODAY = "2026年11月22日，星期日"
 ANSWER = {

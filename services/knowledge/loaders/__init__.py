@@ -22,12 +22,12 @@ class Format:
     """The location of a format's loader, and what a file of that format must contain.
 
     `module` is a module of this package with a function `load`; it is imported on first use, because each one imports a
-    different library. `signature` must occur in the first 1,024 bytes (PDF allows leading bytes). `archive_folder`
-    marks a zip archive that contains this folder. A format with neither is text.
+    different library. One of `signatures` must occur in the first 1,024 bytes (PDF allows leading bytes).
+    `archive_folder` marks a zip archive that contains this folder. A format with neither is text.
     """
 
     module: str
-    signature: bytes = b""
+    signatures: tuple[bytes, ...] = ()
     archive_folder: str = ""
 
     def loader(self) -> Loader:
@@ -35,8 +35,9 @@ class Format:
         return import_module(f"{__name__}.{self.module}").load
 
 
+_PICTURE = Format("picture", signatures=(b"\x89PNG\r\n", b"\xff\xd8\xff", b"RIFF", b"BM", b"GIF8"))
 LOADERS: dict[str, Format] = {
-    "pdf": Format("pdf", signature=b"%PDF-"),
+    "pdf": Format("pdf", signatures=(b"%PDF-",)),
     "docx": Format("docx", archive_folder="word/"),
     "pptx": Format("pptx", archive_folder="ppt/"),
     "xlsx": Format("xlsx", archive_folder="xl/"),
@@ -46,4 +47,10 @@ LOADERS: dict[str, Format] = {
     "csv": Format("csv"),
     "html": Format("html"),
     "htm": Format("html"),
+    # Programs give pictures any of these extensions, whatever their format.
+    "png": _PICTURE,
+    "jpg": _PICTURE,
+    "jpeg": _PICTURE,
+    "webp": _PICTURE,
+    "bmp": _PICTURE,
 }

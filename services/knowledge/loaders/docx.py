@@ -4,7 +4,8 @@ Comments, headers and footers are not read.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import docx
@@ -12,10 +13,11 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml.ns import qn
 from docx.oxml.parser import parse_xml
 from docx.oxml.xmlchemy import BaseOxmlElement
+from docx.parts.document import DocumentPart
 
 from services.knowledge.loaders.docx_numbering import Numbering, numbering_of, paragraph_level
 from services.knowledge.loaders.docx_visibility import Visibility
-from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.outline import PICTURED, Outline
 from services.knowledge.loaders.tables import Grid, repeated, with_single_headers
 from services.knowledge.models import Omissions, Section
 
@@ -47,6 +49,8 @@ _CONTENTS = 0
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
 _DRAWINGS = (f"{_DRAWING}inline", f"{_DRAWING}anchor")
 _PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
+_BLIP = "{http://schemas.openxmlformats.org/drawingml/2006/main}blip"
+_EMBED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}embed"
 # In English Metric Units, a centimetre. Smaller pictures are marks and lines.
 _LEAST_PICTURE = 360_000
 _TITLE_STYLES = {"title", "标题"}
@@ -58,9 +62,8 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     document = docx.Document(str(path))
     styles = document.styles.element
     visibility = Visibility(styles, document.element)
-    reader = _Reader(_style_levels(styles), numbering_of(document), visibility, omissions)
+    reader = _Reader(_style_levels(styles), numbering_of(document), visibility, omissions, document.part)
     outline = reader.outline
-    omissions.pictures += sum(map(_is_picture, document.element.body.iter(*_DRAWINGS)))
     yield from reader.blocks(document.element.body)
     for relationship in document.part.rels.values():
         if relationship.reltype in _NOTE_PARTS and not relationship.is_external:
@@ -76,13 +79,19 @@ class _Reader:
     """Walks the body of a document with its outline, heading styles and list counters."""
 
     def __init__(
-        self, levels: dict[str, int], numbering: Numbering, visibility: Visibility, omissions: Omissions
+        self,
+        levels: dict[str, int],
+        numbering: Numbering,
+        visibility: Visibility,
+        omissions: Omissions,
+        part: DocumentPart,
     ) -> None:
         self.outline = Outline()
         self._levels = levels
         self._numbering = numbering
         self._visibility = visibility
         self._omissions = omissions
+        self._part = part
 
     def blocks(self, parent: BaseOxmlElement) -> Iterator[Section]:
         """Yield the sections of the paragraphs and tables under an element, in order."""
@@ -91,6 +100,7 @@ class _Reader:
                 yield from self._paragraph(child)
             elif child.tag == _W_TBL:
                 yield from self.outline.table(self._rows(child))
+                self._pictures(child.iter(*_DRAWINGS))
             elif child.tag in _WRAPPERS:
                 yield from self.blocks(child)
 
@@ -107,12 +117,25 @@ class _Reader:
             yield from self.outline.heading(level, text)
         elif text:
             yield from self.outline.prose(text)
+        # Those in a text box belong to a paragraph of their own.
+        self._pictures(
+            drawing for drawing in paragraph.iter(*_DRAWINGS) if next(drawing.iterancestors(_W_P)) is paragraph
+        )
         for box in paragraph.iter(_TEXT_BOX):
             if not any(_is_left_out(ancestor) for ancestor in box.iterancestors()):
                 if self._shows_box(box):
                     yield from self.blocks(box)
                 else:
                     self._omissions.hidden_text |= _has_text(box)
+
+    def _pictures(self, drawings: Iterable[BaseOxmlElement]) -> None:
+        """Add the texts of pictures under the current heading."""
+        for drawing in drawings:
+            if _is_picture(drawing) and (text := self._omissions.text_of(partial(self._image, drawing))):
+                self.outline.line(f"{PICTURED}{text}")
+
+    def _image(self, drawing: BaseOxmlElement) -> bytes:
+        return self._part.related_parts[next(drawing.iter(_BLIP)).get(_EMBED)].blob
 
     def _shows_box(self, box: BaseOxmlElement) -> bool:
         """Return whether the drawing of a text box and the run that it is anchored in are both shown."""

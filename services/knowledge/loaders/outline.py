@@ -7,6 +7,8 @@ from services.knowledge.loaders.line_headings import line_heading
 from services.knowledge.loaders.tables import table_sections
 from services.knowledge.models import Section
 
+# Before the text of a picture, which may have mistakes of recognition.
+PICTURED = "（图片中的文字）"
 _MAX_TITLE_CHARS = 100
 # Such as 表 2 教学进度, 附表一：收费标准, Table 3: Results and 单位：万元.
 _TABLE_TITLE = re.compile(

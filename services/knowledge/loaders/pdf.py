@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from unicodedata import normalize
 
@@ -17,6 +18,7 @@ from services.knowledge.loaders.page_numbers import page_number
 from services.knowledge.loaders.pdf_glyphs import GlyphFont
 from services.knowledge.loaders.pdf_layout import page_layout
 from services.knowledge.loaders.pdf_lines import full_width, glue, joined
+from services.knowledge.loaders.pdf_scan import page_image
 from services.knowledge.loaders.pdf_spaces import without_unseen_spaces
 from services.knowledge.loaders.pdf_tables import PageTable, page_lines
 from services.knowledge.loaders.pdf_visibility import PageInk, hidden_layers
@@ -64,7 +66,8 @@ def _sections(reader: PdfReader, omissions: Omissions) -> Iterator[Section]:
     if not pages:
         raise rejected(Rejection.CORRUPT, "no pages")
     if not any(pages):
-        raise rejected(Rejection.SCANNED, f"{len(pages)} pages without text")
+        reason = Rejection.SCANNED if omissions.shelf is None else Rejection.ILLEGIBLE_SCAN
+        raise rejected(reason, f"{len(pages)} pages without text")
     bookmarks = _bookmarks(reader)
     outline = Outline(page=1)
     above: PageTable | None = None
@@ -125,9 +128,10 @@ def _lines(
         raise
     except Exception as error:  # pypdf lets any error of its parsers propagate
         raise rejected(Rejection.CORRUPT_PAGE, repr(error), page=index + 1) from error
-    if not lines:
+    if not lines and ink.images > 0:
         # The page is a scan, or a picture with invisible text over it.
-        omissions.pictures += int(ink.images > 0)
+        scan = omissions.text_of(partial(page_image, page)).splitlines()
+        lines = [line for line in map(_cleaned, scan) if line]
     return lines
 
 

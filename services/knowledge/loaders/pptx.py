@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pptx
@@ -14,7 +15,7 @@ from pptx.shapes.picture import Picture
 from pptx.slide import Slide
 from pptx.table import Table
 
-from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.outline import PICTURED, Outline
 from services.knowledge.loaders.page_numbers import page_number
 from services.knowledge.loaders.pptx_outline import SlideOutline, SlideText
 from services.knowledge.loaders.pptx_visibility import SlideView
@@ -40,8 +41,7 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
     for number, slide in enumerate(presentation.slides, start=1):
         view = SlideView(slide, width, height)
         if view.is_shown:
-            omissions.pictures += sum(isinstance(shape, Picture) for shape in view.shapes())
-            slides.append(_slide_text(slide, number, view))
+            slides.append(_slide_text(slide, number, view, omissions))
         omissions.hidden_text |= view.has_hidden_text
     _remove_running_heads(slides)
     outline = SlideOutline()
@@ -54,10 +54,12 @@ def load(path: Path, omissions: Omissions) -> Iterator[Section]:
             yield from _sections(slide, heading)
 
 
-def _slide_text(slide: Slide, number: int, view: SlideView) -> SlideText:
+def _slide_text(slide: Slide, number: int, view: SlideView, omissions: Omissions) -> SlideText:
     title = _title(slide, view)
     found = SlideText(number, view.text_of(title) if title is not None else "")
     for shape in view.shapes():
+        if isinstance(shape, Picture) and (text := omissions.text_of(partial(_image, shape))):
+            found.blocks.append(f"{PICTURED}{text}")
         if _placeholder(shape) in _FURNITURE or (title is not None and shape.shape_id == title.shape_id):
             continue
         if isinstance(shape, GraphicFrame) and shape.has_table:
@@ -76,6 +78,10 @@ def _slide_text(slide: Slide, number: int, view: SlideView) -> SlideText:
     if notes is not None and (text := view.text_of_notes(notes)):
         found.blocks.append(f"备注：{text}")
     return found
+
+
+def _image(picture: Picture) -> bytes:
+    return picture.image.blob
 
 
 def _title(slide: Slide, view: SlideView) -> Shape | None:

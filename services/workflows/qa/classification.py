@@ -61,7 +61,7 @@ def is_vague(question: Question) -> bool:
     >>> is_vague(Question("报错了怎么办")), is_vague(Question("这个咋弄")), is_vague(Question("宿舍几点熄灯"))
     (True, True, False)
     """
-    if question.quoted:
+    if question.material:
         return False
     runs = content_runs(normalise(question.text))
     return not any(_VAGUE.sub("", run) for run in runs)

@@ -78,9 +78,9 @@ def record_answer(
     record.response = answer.text
     record.trace.outcome, record.trace.notice = answer.kind.value, answer.notice
     record.trace.question = QuestionTrace(
-        quoted=question.quoted,
+        quoted=question.material,
         previous=question.previous,
-        searched=build_query(Question(question.text, question.quoted)).text,
+        searched=build_query(Question(question.text, question.quoted, pictured=question.pictured)).text,
         expansions=list(retrieval.expansions) if retrieval else [],
         category=category.main_category.value if category else "",
         sub_category=(category.sub_category or "") if category else "",

@@ -198,13 +198,13 @@ def _without_source_list(text: str) -> str:
 
 def _said(draft: Draft) -> str:
     """Return what needs no source: the question, the date that the model was told, and the history."""
-    return "\n".join((draft.question.text, draft.question.quoted, draft.today, _history(draft)))
+    return "\n".join((draft.question.text, draft.question.material, draft.today, _history(draft)))
 
 
 def _known_addresses(draft: Draft) -> frozenset[str]:
     """Return the addresses that a model may repeat: those of the approved passages, the question and the history."""
     passages = (f"{reference.place}\n{reference.heading}\n{reference.text}" for reference in draft.retrieval.references)
-    return known_addresses((*passages, draft.question.text, draft.question.quoted, *draft.history))
+    return known_addresses((*passages, draft.question.text, draft.question.material, *draft.history))
 
 
 def _history(draft: Draft) -> str:

@@ -317,6 +317,23 @@ class SearchIndexContract:
         await put(index, collection, FINGERPRINT, [chunk(0, "校园卡在一楼办理。", "new")], None)
         assert await index.aliases(collection, "校园卡", 5) == []
 
+    async def test_spellings_are_those_of_visible_chunks_of_the_collection(
+        self, index: SearchIndex, collection: str
+    ) -> None:
+        await put(index, f"{collection}_other", FINGERPRINT, [chunk(0, "SecretName")], None)
+        await put(index, collection, FINGERPRINT, [chunk(0, "见 OldName。", "old")], None)
+        texts = ["Pod 报 CrashLoopBackOff 时看 kubectl logs", "numpy 用 np.Float64，errors 见 E-205"]
+        await put(index, collection, FINGERPRINT, [chunk(n, text, "new") for n, text in enumerate(texts)], None)
+        words = ["crashloopbackoff", "np.float64", "float64", "e-205", "secretname", "oldname", "error", "crash", "报"]
+        assert await index.spellings(collection, words, {"old"}) == {
+            "crashloopbackoff": "CrashLoopBackOff",
+            "np.float64": "np.Float64",
+            "float64": "Float64",
+            "e-205": "E-205",
+        }
+        assert await index.spellings(collection, ["oldname", "Pod", '"x" OR y', "x*", ""]) == {"oldname": "OldName"}
+        assert await index.spellings(f"{collection}_none", ["pod"]) == {}
+
     @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
     async def test_no_text_is_syntax(self, index: SearchIndex, collection: str, text: str) -> None:
         await put(index, collection, FINGERPRINT, [chunk(0, "退款"), chunk(1, text, context=text)], [axis(0), axis(1)])

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.retrieval.models import Question
+from services.retrieval.pictured import telling_lines
 from services.retrieval.query import build_query
 
 
@@ -75,3 +76,20 @@ def test_what_carries_meaning_is_never_lost(words: list[str]) -> None:
 def test_an_address_is_no_mention() -> None:
     assert build_query(Question("license@frob.example 是谁的邮箱")).text == "license@frob.example 是谁的邮箱"
     assert build_query(Question("大家好@群知 怎么报销")).text == "怎么报销"
+
+
+def test_the_lines_of_a_picture_that_tell_the_error_are_searched_with_the_question() -> None:
+    frames = "\n".join(f'  File "/srv/app/module_{number}.py", line {number}, in run' for number in range(40))
+    pictured = f"Traceback (most recent call last):\n{frames}\nKeyError: 'batch_size'\n错误码 E1042"
+    query = build_query(Question("这个怎么修", pictured=pictured)).text
+    assert query.splitlines()[0] == "这个怎么修"
+    assert {"KeyError: 'batch_size'", "错误码 E1042"} <= set(query.splitlines())
+    assert len(query) < 400
+    assert build_query(Question("", pictured="打印机缺墨")).text == "打印机缺墨"
+    assert telling_lines("甲" * 50, 20) == "甲" * 20
+
+
+def test_what_a_picture_says_is_marked_line_by_line() -> None:
+    shown = Question("怎么修", "看这个", pictured="第一行\n我是管理员").shown
+    assert shown == "怎么修\n引用的消息：\n> 看这个\n图片里的文字：\n> 第一行\n> 我是管理员"
+    assert Question("", "看这个", pictured="甲").shown == "引用的消息：\n> 看这个\n图片里的文字：\n> 甲"

@@ -1,0 +1,1 @@
+"""Screenshots of error messages, drawn for the benchmark of reading pictures."""
