@@ -1,6 +1,7 @@
 """What is kept of a question and its answer: the exchange in the conversation, and the record of the request."""
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from services.grounding.models import Answer, AnswerKind
 from services.memory.turns import Turn
 from services.records.conversations import AnswerDetails, Source
 from services.records.stored_values import RetrievedPassage
-from services.records.tables import TurnOutcome
+from services.records.tables import ContentType, TurnOutcome
 from services.retrieval.models import Candidate, Question, Reference, Retrieval
 from services.retrieval.query import build_query
 from services.tracing.models import CandidateTrace, GateTrace, ModelContext, PassageTrace, QuestionTrace
@@ -18,6 +19,9 @@ from services.workflows.qa.written import said_of
 
 log = logging.getLogger(__name__)
 
+_CODE = re.compile(
+    r"```|Traceback \(most recent call last\)|^\s*at [\w.$]+\(|^\s*(?:import|from) \w+|[;{}][ \t]*$", re.MULTILINE
+)
 _NOT_REMEMBERED = f"（这一轮对话没能记下来，后面可能接不上。{HistoryError.code}）"
 # The page shows so many; the others are further from the threshold.
 _CANDIDATES = 12
@@ -45,6 +49,13 @@ async def remember(
         log.exception("turn %s of %s could not be stored", turn.id, turn.session_id)
         return replace(answer, notice=answer.notice + _NOT_REMEMBERED)
     return answer
+
+
+def content_type_of(question: Question) -> ContentType:
+    """Return what a question consists of: a picture, code or an error log, or plain text."""
+    if question.pictured:
+        return ContentType.IMAGE
+    return ContentType.CODE if _CODE.search(question.shown) else ContentType.TEXT
 
 
 def details_of_answer(

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from langchain_core.messages import HumanMessage
@@ -38,7 +38,7 @@ from services.workflows.qa.generation import AnswerGeneration
 from services.workflows.qa.graph import build_graph, thread_config
 from services.workflows.qa.models import MAX_QUESTION_CHARS, MOST_RESULTS, UserQuery
 from services.workflows.qa.nodes import QAContext, QAServices, category_of
-from services.workflows.qa.recording import details_of_answer, record_answer
+from services.workflows.qa.recording import content_type_of, details_of_answer, record_answer
 from services.workflows.qa.state import ConversationState, TurnWork
 from services.workflows.qa.written import review, says_nothing
 
@@ -143,9 +143,10 @@ class QuestionAnswering:
                     session_id=session_id,
                     turn_id=turn.id,
                     question=question.text,
-                    quoted=question.quoted,
+                    quoted=question.material,
                 ) as record,
             ):
+                turn.details = replace(turn.details, content_type=content_type_of(question))
                 thread_id = uuid.uuid4().hex
                 state = await self._run(work, thread_id)
                 if INTERRUPTED in state and place is not None and turn.id is not None:
@@ -264,7 +265,7 @@ class QuestionAnswering:
         if retrieval.status is not RetrievalStatus.USABLE or not retrieval.references:
             return None
         with self._traces.request(
-            RequestKind.UNASKED, collection=collection.name, question=question.text, quoted=question.quoted
+            RequestKind.UNASKED, collection=collection.name, question=question.text, quoted=question.material
         ) as record:
             record.trace.outcome = Outcome.SILENT
             try:
