@@ -116,19 +116,20 @@ class GateTrace(Part):
 class QuestionTrace(Part):
     """What belongs to the question.
 
-    `quoted` is the message that it replies to, `previous` the question before it if it refers to that. `searched` is
-    what was searched, `expansions` are the words that a second round added.
+    `quoted` is the message that it replies to, `rewritten` the question with what it leaves out of the earlier
+    ones, if it goes on from these. `searched` is what was searched, `expansions` are the words that a second round
+    added.
     """
 
     quoted: str = ""
-    previous: str = ""
+    rewritten: str = ""
     searched: str = ""
     expansions: list[str] = []
 
     @property
     def own(self) -> "QuestionTrace":
         """What repeats no other message: nothing at all if another message was searched along."""
-        return QuestionTrace() if self.quoted or self.previous else self
+        return QuestionTrace() if self.quoted or self.rewritten else self
 
 
 class RequestTrace(Part):

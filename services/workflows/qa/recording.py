@@ -20,7 +20,7 @@ def record_answer(record: ModelContext, question: Question, retrieval: Retrieval
     record.trace.outcome, record.trace.notice = answer.kind.value, answer.notice
     record.trace.question = QuestionTrace(
         quoted=question.quoted,
-        previous=question.previous,
+        rewritten=question.text if question.text != record.raw_question else "",
         searched=build_query(Question(question.text, question.quoted)).text,
         expansions=list(retrieval.expansions) if retrieval else [],
     )

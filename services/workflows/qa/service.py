@@ -23,18 +23,17 @@ from services.rag import RagChain
 from services.records.conversations import Source
 from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever
-from services.retrieval.wording import asks_something, follows_up
 from services.session import KnowledgeCollection, chat_of
 from services.tracing.models import Outcome, RequestKind
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles, FileReply, UploaderNames, by_number
 from services.workflows.qa.recording import record_answer
+from services.workflows.qa.rewriting import exchanges, in_context
 from services.workflows.qa.small_talk import small_talk_reply
 from services.workflows.qa.written import review, says_nothing
 
 log = logging.getLogger(__name__)
 
-_LOOK_BACK = 4
 _NOT_REMEMBERED = f"（这一轮对话没能记下来，后面可能接不上。{HistoryError.code}）"
 
 
@@ -228,12 +227,8 @@ async def _remembered(turn: Turn, answer: Answer) -> Answer:
 
 
 async def _in_context(question: Question, turn: Turn) -> Question:
-    """Return the question together with the last complete one before it, if it refers to that."""
-    if not follows_up(question.text):
-        return question
-    asked = await turn.history.last_questions(_LOOK_BACK)
-    previous = next((text for text in asked if not follows_up(text) and asks_something(text)), "")
-    return replace(question, previous=previous)
+    """Return the question with what it leaves out of the earlier ones."""
+    return in_context(question, exchanges(await turn.history.aget_messages()))
 
 
 def _noticed(answer: Answer, notice: str) -> Answer:
