@@ -53,7 +53,7 @@ async def run(
             for code in codes:
                 wide = "".join(chr(ord(character) + 0xFEE0) for character in code)
                 text = phrasing.format(code=code, lower=code.lower(), wide=wide)
-                found = await shelf.retriever.retrieve("codes", Question(text), expand=False)
+                found = await shelf.retriever.retrieve("codes", Question(text))
                 ranked = list(found.candidates)
                 shipped += any(code in item.hit.chunk.text for item in ranked[:5])
                 first += any(code in item.hit.chunk.text for item in ranked[:1])

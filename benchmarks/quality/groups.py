@@ -28,8 +28,9 @@ from services.knowledge.models import Omissions
 from services.knowledge.splitter import split
 from services.retrieval.models import Question, Retrieval, Strictness
 from services.retrieval.rerank import EmbeddedReranker
-from services.retrieval.wording import asks_something, follows_up
+from services.retrieval.wording import asks_something
 from services.text.cleaning import compatible
+from services.workflows.qa.rewriting import Exchange, in_context
 from services.workflows.qa.small_talk import small_talk_reply
 
 _CHUNK_CHARS, _OVERLAP_CHARS = 500, 50
@@ -128,12 +129,12 @@ async def fill(shelf: Shelf, folder: Path) -> None:
         await shelf.add(folder.name, file.name, split(sections, _CHUNK_CHARS, _OVERLAP_CHARS))
 
 
-async def ask(shelf: Shelf, question: GroupQuestion, strictness: Strictness) -> Outcome:
-    """Ask a question as a member of its group; the answer is a quotation."""
-    previous = question.previous if follows_up(question.text) else ""
-    asked = Question(question.text, previous=previous)
+async def ask(shelf: Shelf, question: GroupQuestion, strictness: Strictness, before: Exchange | None = None) -> Outcome:
+    """Ask a question as a member of its group, after another one if there is one; the answer is a quotation."""
+    before = Exchange(question.previous, "") if question.previous else before
+    asked = in_context(Question(question.text), [before] if before else [])
     retrieval = await shelf.retriever.retrieve_twice(question.group, asked, strictness=strictness)
-    talk = small_talk_reply(question.text) if not retrieval.references else None
+    talk = small_talk_reply(asked.text) if not retrieval.references else None
     answer = Answer(AnswerKind.WRITTEN, talk) if talk else excerpt_answer(asked, retrieval)
     ordered = sorted(retrieval.candidates, key=lambda item: -item.fused)
     right = [contains(item.hit.chunk.text, question.answers) for item in ordered]
@@ -215,16 +216,23 @@ async def run(
     readings: Readings | None,
     groups: dict[Path, list[GroupQuestion]],
     strictness: Strictness = Strictness.ASKED,
+    *,
+    in_turn: bool = False,
 ) -> list[Outcome]:
-    """Return the outcome of every question that is about the content of files."""
+    """Return the outcome of every question that is about the content of files.
+
+    If `in_turn` is set, each is asked after the reply to the one before it in its group.
+    """
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as directory:
         async with open_shelf(vectors, readings, Path(directory)) as shelf:
             for folder, questions in groups.items():
                 await fill(shelf, folder)
-                outcomes += [
-                    await ask(shelf, question, strictness) for question in questions if question.kind != "meta"
-                ]
+                before: Exchange | None = None
+                for question in questions:
+                    if question.kind != "meta":
+                        outcomes.append(await ask(shelf, question, strictness, before))
+                        before = Exchange(question.text, outcomes[-1].answer.text) if in_turn else None
     return outcomes
 
 
@@ -236,6 +244,7 @@ def main() -> None:
     parser.add_argument(
         "--strictness", type=Strictness, default=Strictness.ASKED, help="written: what a model would be given"
     )
+    parser.add_argument("--in-turn", action="store_true", help="ask each question after the one before it")
     parser.add_argument("--cache", type=Path, default=Path("data/benchmark-cache"))
     parser.add_argument("--out", type=Path, help="write every outcome with its candidates as JSON")
     arguments = parser.parse_args()
@@ -243,7 +252,8 @@ def main() -> None:
     groups = {
         folder: asked for folder, asked in read_groups(arguments.set).items() if not chosen or folder.name in chosen
     }
-    outcomes = asyncio.run(run(Vectors(arguments.cache), Readings(arguments.cache), groups, arguments.strictness))
+    vectors, readings = Vectors(arguments.cache), Readings(arguments.cache)
+    outcomes = asyncio.run(run(vectors, readings, groups, arguments.strictness, in_turn=arguments.in_turn))
     for by in ("kind", "group"):
         print(table(outcomes, by).text())
     print(unasked(outcomes).text())

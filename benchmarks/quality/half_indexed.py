@@ -78,6 +78,6 @@ async def _half(
         *((False, True, line) for line in talk),
     ]
     return [
-        (answer, is_talk, await shelf.retriever.retrieve(collection, Question(write(text)), expand=False))
+        (answer, is_talk, await shelf.retriever.retrieve(collection, Question(write(text))))
         for answer, is_talk, text in asked
     ]

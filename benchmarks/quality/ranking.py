@@ -34,7 +34,7 @@ async def run(vectors: Vectors, readings: Readings | None, paragraphs: list[Para
         passages = passages_of(paragraphs, titled=titled)
         async with open_shelf(vectors, readings) as shelf:
             await shelf.fill("reading", passages)
-            found = [(await shelf.retriever.retrieve("reading", Question(q.text), expand=False)) for q in questions]
+            found = [(await shelf.retriever.retrieve("reading", Question(q.text))) for q in questions]
         shown = "named by title" if titled else "names say nothing"
         of_paragraph: dict[str, set[str]] = {}
         for passage in passages:

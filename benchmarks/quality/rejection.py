@@ -25,7 +25,7 @@ async def run(vectors: Vectors, readings: Readings | None, messages: list[Messag
     """Report F1, precision and recall over the messages."""
     async with open_shelf(vectors, readings) as shelf:
         await shelf.fill("corpus", corpus)
-        found = [await shelf.retriever.retrieve("corpus", Question(message.text), expand=False) for message in messages]
+        found = [await shelf.retriever.retrieve("corpus", Question(message.text)) for message in messages]
     answers = np.array([message.answerable for message in messages])
     usable = np.array([item.status is RetrievalStatus.USABLE for item in found])
     scores = {

@@ -48,7 +48,7 @@ from benchmarks.quality.scores import best_f1, f1_at
 from benchmarks.quality.vectors import Vectors
 from services.retrieval.features import READ, SEARCHED, describe
 from services.retrieval.rerank import COEFFICIENTS, FARTHEST, Coefficients, Networks
-from services.retrieval.wording import follows_up
+from services.workflows.qa.rewriting import Exchange, rewritten
 
 Floats = NDArray[np.float64]
 
@@ -181,7 +181,7 @@ class Experiment:
     def _add_group(self, name: str, lines: Sequence[GroupQuestion]) -> list[tuple[int, bool, str]]:
         """Add the questions of a group, and return them with whether they are answered, and their kind."""
         chosen = [line for line in lines if line.kind != "meta"]
-        texts = [f"{line.previous} {line.text}" if follows_up(line.text) else line.text for line in chosen]
+        texts = [rewritten(line.text, [Exchange(line.previous, "")]) or line.text for line in chosen]
         sources = ["talk" if line.kind == "off_topic" else "own" for line in chosen]
         numbers = [
             self.questions.add([text], source, [source != "talk"], [name.removesuffix("_2")])[0]

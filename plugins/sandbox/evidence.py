@@ -88,7 +88,7 @@ def answer_frame(chat_id: str, message_id: str, record: ModelContext, reply_s: f
         "message": message_id,
         "answer": {
             "question": record.raw_question,
-            "previous": trace.question.previous,
+            "rewritten": trace.question.rewritten,
             "quoted": trace.question.quoted,
             "searched": trace.question.searched,
             "expansions": trace.question.expansions,

@@ -6,7 +6,7 @@ All values are inputs for a trained gate, from 0 (no sign) to 1.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 from services.index.tokens import index_terms_of_normal, normalise
 from services.retrieval.answer_types import AnswerType, asked_type, missing
@@ -101,19 +101,6 @@ class AskedQuestion:
     kind: AnswerType | None
     runs: tuple[str, ...]
     forbids: bool
-
-    def after(self, earlier: "AskedQuestion") -> "AskedQuestion":
-        """Return this question as a short one that follows another: what it does not name stays as it was."""
-        mine, theirs = self.constraints, earlier.constraints
-        return replace(
-            self,
-            constraints=Constraints(
-                mine.years if mine.years.all else theirs.years, {**theirs.ordinals, **mine.ordinals}
-            ),
-            contrasts=tuple(own or other for own, other in zip(self.contrasts, earlier.contrasts, strict=True)),
-            kind=self.kind or earlier.kind,
-            forbids=self.forbids or earlier.forbids,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,9 @@ from services.index.models import Hit
 from services.reading.models import Reading
 from services.text.cleaning import clean
 
+# What stands between a question and the message it quotes, where both are shown as one text.
+QUOTED = "\n引用的消息：\n> "
+
 
 class RetrievalStatus(StrEnum):
     """The outcome for a question. Only USABLE comes with references."""
@@ -46,10 +49,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    r"""What a person wrote, the message they replied to, if any, and their previous question in this conversation.
+    r"""What a person asks, and the message they replied to, if any.
 
-    `pictured` is the text of the pictures that they sent or replied to. All of these are cleaned here, before any of
-    them reaches a search, a prompt or the log.
+    `remark` is set if they asked nothing and `text` completes it from what was asked before: only a passage with a word
+    of it is quoted, or 我试试 would get the last answer again. `pictured` is the text of the pictures that they sent or
+    replied to. All of these are cleaned here, before any of them reaches a search, a prompt or the log.
 
     >>> Question("熄灯\u202e几点？\U000e0041").text
     '熄灯几点？'
@@ -57,11 +61,11 @@ class Question:
 
     text: str
     quoted: str = ""
-    previous: str = ""
+    remark: str = ""
     pictured: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("text", "quoted", "previous", "pictured"):
+        for name in ("text", "quoted", "remark", "pictured"):
             object.__setattr__(self, name, clean(getattr(self, name)))
 
     @property

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from services.embeddings.models import EmbeddingModel
 from services.errors import EmbeddingError, ReadingError, RerankError, SearchIndexError, ServiceError, code_suffix
 from services.index.models import IndexGap, SearchIndex, SearchRequest, SearchResult
+from services.index.tokens import matched_terms, normalise
 from services.reading.models import Reader, Text
 from services.records.documents import DocumentRecords
 from services.records.groups import GateFeedback, GateFeedbackRecords
@@ -37,7 +38,7 @@ from services.retrieval.models import (
 from services.retrieval.passages import join, joined_text, reference, select, spread
 from services.retrieval.query import Query, build_query
 from services.retrieval.rerank import Reranker
-from services.retrieval.wording import follows_up
+from services.retrieval.wording import content_terms
 from services.settings import RetrievalSettings
 from services.tracing.calls import record_tool
 from services.tracing.stages import stage
@@ -72,14 +73,21 @@ class _Recall:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What a question names, which a passage that answers it must be about."""
+    """What a question names, which a passage that answers it must be about.
+
+    A passage that is quoted must have one of the terms of `remark`, which is None for a question.
+    """
 
     identifiers: frozenset[str]
     asked: AskedQuestion
+    remark: frozenset[str] | None
 
-    def after(self, previous: str) -> "_Named":
-        """Return what a question names that follows a previous one."""
-        return _Named(self.identifiers or identifiers(previous), self.asked.after(read_question(previous)))
+    def allows_quoting(self, candidate: Candidate) -> bool:
+        """Return whether a candidate may be quoted, or is only about what was asked before a remark."""
+        if self.remark is None:
+            return True
+        chunk = candidate.hit.chunk
+        return bool(matched_terms(normalise(f"{chunk.context}\n{chunk.text}"), self.remark))
 
 
 class Retriever:
@@ -123,24 +131,21 @@ class Retriever:
     ) -> Retrieval:
         """Return the approved passages of one collection for a question, and why the others are not approved.
 
-        `words` are searched in addition to the question's own. A short follow-up question is searched alone and
-        together with the previous question, and the better result counts. If the embedding service or the vectors
-        fail, the search continues by words alone and the warning says so. If a rerank service fails, nothing is
-        approved and the warning says so. Raise `SearchIndexError` if the index fails.
+        `words` are searched in addition to the question's own. If the embedding service or the vectors fail, the search
+        continues by words alone and the warning says so. If a rerank service fails, nothing is approved and the warning
+        says so. Raise `SearchIndexError` if the index fails.
         """
         record_tool("retriever", self._settings.model_dump(mode="json"))
         query = build_query(question)
         if words:
             query = query.with_words(words)
         recall = await self._recall(collection, query)
-        named = _Named(identifiers(question.text) or identifiers(question.quoted), read_question(question.text))
+        named = _Named(
+            identifiers(question.text) or identifiers(question.quoted),
+            read_question(question.text),
+            content_terms(question.remark) if question.remark else None,
+        )
         found = await self._judge(collection, query, recall, strictness, named)
-        if question.previous and follows_up(question.text):
-            together = build_query(replace(question, text=f"{question.previous} {question.text}"))
-            recall = await self._recall(collection, together)
-            going_on = await self._judge(collection, together, recall, strictness, named.after(question.previous))
-            is_better = (going_on.metrics.max_rerank_score or 0.0) >= (found.metrics.max_rerank_score or 0.0)
-            return going_on if going_on.status is RetrievalStatus.USABLE and is_better else found
         return replace(found, expansions=tuple(words))
 
     async def aliases(self, collection: str, question: Question) -> list[str]:
@@ -161,7 +166,7 @@ class Retriever:
         Raise as `retrieve` does.
         """
         found = await self.retrieve(collection, question, strictness=strictness)
-        words = await self.aliases(collection, question) if is_near_miss(found) else []
+        words = await self.aliases(collection, question) if is_near_miss(found) and not question.remark else []
         if not words:
             return found
         return better(found, await self.retrieve(collection, question, strictness=strictness, words=words))
@@ -302,7 +307,8 @@ class Retriever:
             status=RetrievalStatus.USABLE if approved else RetrievalStatus.LOW_CONFIDENCE,
             warning=recall.warning if approved else found.warning,
             references=tuple(await self._references(collection, approved, recall.documents)),
-            quotable=not approved or any((item.rerank_score or 0.0) >= quotable for item in approved),
+            quotable=not approved
+            or any((item.rerank_score or 0.0) >= quotable and named.allows_quoting(item) for item in approved),
             nearest=_names(judged, recall.documents),
             candidates=tuple(judged),
             metrics=replace(

@@ -19,8 +19,6 @@ _OF_PEOPLE = re.compile(
     r"|有(?:没有)?人(?!知道|了解|懂|清楚|会|用过|遇到|碰到|试过|能(?:告诉|说|解释|讲))|借我|借一下|一起(?:去|玩|吃|拼|来|打|约|拍)|带我|帮我?(?:带|拿|取|占|看)"
     r"|你们?(?:宿舍|家|那|的|今天|昨天|明天|晚上|中午)|[我你]们?(?:吃|去|玩|在哪|到哪)"
 )
-_FOLLOWS = re.compile(r"\s*(?:那|还有|另外|它|他|她|这个|那个|这种|其中|上面|刚才)|.{1,12}呢[？?!！。\s]*$", re.DOTALL)
-_FOLLOW_UP_CHARS = 20
 _CONTENT_RUN = re.compile(r"[\u3400-\u9fff]+|[a-z0-9.]+")
 # Words of any question about any collection; a document that contains them is not more relevant for that.
 _ASKING = re.compile(
@@ -68,12 +66,3 @@ def asks_people(text: str) -> bool:
     (True, False, False)
     """
     return _OF_PEOPLE.search(text) is not None
-
-
-def follows_up(text: str) -> bool:
-    """Return whether a short question continues the one before it and says little alone.
-
-    >>> follows_up("那周五呢"), follows_up("它多少钱"), follows_up("那谢谢了"), follows_up("住宿标准是多少")
-    (True, True, False, False)
-    """
-    return len(text.strip()) <= _FOLLOW_UP_CHARS and _FOLLOWS.match(text) is not None and asks_something(text)

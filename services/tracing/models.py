@@ -116,13 +116,14 @@ class GateTrace(Part):
 class QuestionTrace(Part):
     """What belongs to the question.
 
-    `quoted` is the message that it replies to and the text of its pictures, `previous` the question before it if it
-    refers to that. `searched` is what was searched, `expansions` are the words that a second round added. `category`
-    and `sub_category` are those of `services.workflows.qa.models`, empty for what is no question.
+    `quoted` is the message that it replies to and the text of its pictures, `rewritten` the question with what it
+    leaves out of the earlier ones, if it goes on from these. `searched` is what was searched, `expansions` are the
+    words that a second round added. `category` and `sub_category` are those of `services.workflows.qa.models`, empty
+    for what is no question.
     """
 
     quoted: str = ""
-    previous: str = ""
+    rewritten: str = ""
     searched: str = ""
     expansions: list[str] = []
     category: str = ""
@@ -131,7 +132,7 @@ class QuestionTrace(Part):
     @property
     def own(self) -> "QuestionTrace":
         """What repeats no other message: nothing at all if another message was searched along."""
-        return QuestionTrace() if self.quoted or self.previous else self
+        return QuestionTrace() if self.quoted or self.rewritten else self
 
 
 class RequestTrace(Part):

@@ -18,14 +18,16 @@ from services.proactive.durations import parse_duration
 from services.rag import Draft
 from services.retrieval.models import Question, Reference, Retrieval, RetrievalStatus
 from services.retrieval.query import build_query
-from services.retrieval.wording import asks_people, asks_something, follows_up
+from services.retrieval.wording import asks_people, asks_something
 from services.text.cleaning import clean, compatible
 from services.text.links import known_addresses, without_unknown_links
+from services.workflows.qa.rewriting import Exchange, rewritten
 from services.workflows.qa.small_talk import small_talk_reply
 from services.workflows.qa.written import review
 
 PASSAGE = Reference(1, 4, "差旅.pdf", 1, 3, "", "出差住宿标准为每晚三百五十元，见 ERR-4032。", 0.9)
 FOUND = Retrieval(RetrievalStatus.USABLE, (PASSAGE, PASSAGE), chunk_count=9)
+EXCHANGE = Exchange("宿舍周五几点关门", "23:00。")
 NOTHING = Retrieval(RetrievalStatus.LOW_CONFIDENCE, nearest=("差旅.pdf",), chunk_count=9)
 
 # A text of four times the length may take this many times as long; quadratic code takes sixteen times as long.
@@ -57,7 +59,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "stated figures": stated_figures,
     "summary": lambda text: complete_summary([f"用户：{text}"], "摘要"),
     "question": lambda text: build_query(Question(text, text)),
-    "wording": lambda text: (small_talk_reply(text), asks_something(text), asks_people(text), follows_up(text)),
+    "wording": lambda text: (small_talk_reply(text), asks_something(text), asks_people(text)),
+    "rewriting": lambda text: (rewritten(text, [EXCHANGE]), rewritten("那周五呢", [Exchange(text, text)])),
     "duration": parse_duration,
     "links": lambda text: without_unknown_links(text, known_addresses((text[: len(text) // 2],))),
     "cleaning": clean,

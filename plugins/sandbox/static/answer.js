@@ -38,8 +38,8 @@ function Asked({ answer }) {
   const rows = [
     [words.question, answer.question],
     [words.quoted, answer.quoted],
-    [words.previous, answer.previous],
-    [words.searched, answer.searched === answer.question ? "" : answer.searched],
+    [words.rewritten, answer.rewritten],
+    [words.searched, [answer.question, answer.rewritten].includes(answer.searched) ? "" : answer.searched],
     [words.expansions, answer.expansions.join(words.tag === "en" ? ", " : "、")],
   ].filter(([, text]) => text);
   return html`<dl class="pairs">${rows.map(([name, text]) => html`<div key=${name}><dt>${name}</dt><dd>${text}</dd></div>`)}</dl>`;

@@ -211,7 +211,7 @@ const TABLE = {
   showing_older: ["这是较早的一个回答", "This is an earlier answer"],
   question: ["问题", "Question"],
   quoted: ["引用的消息", "Quoted message"],
-  previous: ["上一个问题", "Previous question"],
+  rewritten: ["连着上文是", "Together with what was said"],
   searched: ["查的是", "Searched for"],
   expansions: ["又加上", "Added"],
   kinds: {

@@ -82,7 +82,7 @@ async def _after_classify(
         return "generate"
     if not state.get("question_category"):
         return "clarify"
-    return "rewrite" if await nodes.continues(work) else "look_up"
+    return "rewrite" if nodes.goes_on(work) else "look_up"
 
 
 async def _after_look_up(state: ConversationState, runtime: Runtime[QAContext]) -> Literal["answer", "retrieve"]:
@@ -95,7 +95,7 @@ async def _after_retrieve(
     work = runtime.context.work
     if work.answer is not None:
         return "answer"
-    can_repeat = state.get("rounds", 0) < MOST_ROUNDS and not work.question.previous
+    can_repeat = state.get("rounds", 0) < MOST_ROUNDS and not work.question.remark
     insufficient = work.retrieval is not None and is_near_miss(work.retrieval)
     return "expand" if can_repeat and insufficient else "generate"
 

@@ -20,18 +20,18 @@ from services.faq.service import FaqService
 from services.grounding.models import Answer, AnswerKind
 from services.records.reviews import Decided
 from services.records.tables import now
-from services.retrieval.models import Question, RetrievalStatus, Strictness
+from services.retrieval.models import RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever, better
-from services.retrieval.wording import asks_something, follows_up
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.analysis import QuestionAnalyser
 from services.workflows.qa.answers import as_state, documents_of, from_state
 from services.workflows.qa.choices import PendingChoices
-from services.workflows.qa.classification import classify_by_rules, is_vague
+from services.workflows.qa.classification import classify_by_rules
 from services.workflows.qa.confidence import confidence
 from services.workflows.qa.generation import AnswerGeneration
 from services.workflows.qa.models import MainCategory, QuestionCategory
 from services.workflows.qa.recording import remember
+from services.workflows.qa.rewriting import exchanges, in_context
 from services.workflows.qa.small_talk import small_talk_reply
 from services.workflows.qa.state import ConversationState, TurnWork
 from services.workflows.qa.technical import completed
@@ -40,9 +40,6 @@ from services.workflows.qa.written import says_nothing
 log = logging.getLogger(__name__)
 
 MOST_ROUNDS = 2
-_LOOK_BACK = 4
-# A question of more characters than this says what it is about, even if it begins with 那.
-_SHORT_CHARS = 25
 
 CLARIFY = "没看懂想问什么，请说具体一点：是哪件事，或者哪个文件里的。"
 CLARIFY_TROUBLE = "没看出是什么地方的问题。请说是哪个软件或哪一步，再把报错原文贴出来。"
@@ -96,14 +93,17 @@ async def classify(state: ConversationState, runtime: Runtime[QAContext]) -> dic
         return _failed(work, error)
     if work.file_reply is not None and work.file_reply.certain:
         return _classified(None)
-    category = classify_by_rules(work.question) if work.query is not None else None
-    if services.analyser is not None and await _may_continue(work, category):
+    before = exchanges(await work.turn.history.aget_messages())
+    work.whole = in_context(work.question, before)
+    category = classify_by_rules(work.whole) if work.query is not None else None
+    if services.analyser is not None and before and (work.whole != work.question or category is None):
         work.analysis = await services.analyser.analyse(work.question, work.turn.history)
-        if work.analysis is not None and work.analysis.confidence > (category.confidence if category else 0.0):
-            category = work.analysis.category if category or work.analysis.standalone_question else None
-    if category is None and await _previous(work):
-        # It says nothing alone, but there is a question before it.
-        category = QuestionCategory(main_category=MainCategory.OTHER, confidence=0.0)
+        if work.analysis is not None:
+            said = work.analysis.standalone_question or work.question.text
+            work.whole = replace(work.question, text=said, remark=work.whole.remark)
+            category = classify_by_rules(work.whole)
+            if category is not None and work.analysis.confidence > category.confidence:
+                category = work.analysis.category
     return _classified(category)
 
 
@@ -122,15 +122,9 @@ async def rewrite(state: ConversationState, runtime: Runtime[QAContext]) -> dict
     What is written here is searched and answered.
     """
     work = runtime.context.work
-    whole = work.analysis.standalone_question if work.analysis else ""
-    if whole:
-        work.question = replace(work.question, text=whole)
-        return {"rewritten_question": whole}
-    previous = await _previous(work)
-    if not previous:
-        return {}
-    work.question = replace(work.question, previous=previous)
-    return {"rewritten_question": f"{previous} {work.question.text}"}
+    if work.whole is not None:
+        work.question = work.whole
+    return {"rewritten_question": work.question.text}
 
 
 async def look_up(state: ConversationState, runtime: Runtime[QAContext]) -> dict[str, Any]:
@@ -265,25 +259,9 @@ def category_of(state: ConversationState) -> QuestionCategory | None:
     return QuestionCategory.model_validate(stored) if stored else None
 
 
-async def continues(work: TurnWork) -> bool:
-    """Return whether a question goes on from the one before it."""
-    return bool(work.analysis and work.analysis.standalone_question) or bool(await _previous(work))
-
-
-async def _may_continue(work: TurnWork, category: QuestionCategory | None) -> bool:
-    """Return whether a question may need the conversation to be understood, and there is one."""
-    text = work.question.text
-    if len(text) > _SHORT_CHARS or not (category is None or follows_up(text) or len(text) <= _SHORT_CHARS // 2):
-        return False
-    return bool(await work.turn.history.last_questions(1))
-
-
-async def _previous(work: TurnWork) -> str:
-    """Return the last complete question before this one, if this one refers to it."""
-    if not follows_up(work.question.text):
-        return ""
-    asked = await work.turn.history.last_questions(_LOOK_BACK)
-    return next((text for text in asked if _is_complete(text)), "")
+def goes_on(work: TurnWork) -> bool:
+    """Return whether a question goes on from the ones before it, and is rewritten."""
+    return work.whole is not None and work.whole != work.question
 
 
 def _with_choices(found: Answer, choices: Sequence[FaqEntry]) -> Answer:
@@ -294,10 +272,6 @@ def _with_choices(found: Answer, choices: Sequence[FaqEntry]) -> Answer:
         return found
     names = " ".join(f"{number}.「{entry.question}」" for number, entry in enumerate(choices, start=1))
     return replace(found, notice=f"{found.notice}（群里确认过相近的问题：{names}，回复数字看回答）")
-
-
-def _is_complete(text: str) -> bool:
-    return not follows_up(text) and asks_something(text) and not is_vague(Question(text))
 
 
 def _classified(category: QuestionCategory | None) -> dict[str, Any]:

@@ -90,8 +90,8 @@ def record_answer(
     record.trace.outcome, record.trace.notice = answer.kind.value, answer.notice
     record.trace.question = QuestionTrace(
         quoted=question.material,
-        previous=question.previous,
-        searched=build_query(Question(question.text, question.quoted, pictured=question.pictured)).text,
+        rewritten=question.text if question.text != record.raw_question else "",
+        searched=build_query(replace(question, remark="")).text,
         expansions=list(retrieval.expansions) if retrieval else [],
         category=category.main_category.value if category else "",
         sub_category=(category.sub_category or "") if category else "",

@@ -123,13 +123,6 @@ def test_negation() -> None:
     assert between("哪些能带", ("须知.txt", "可以带书。")).negation == 0.0
 
 
-def test_a_question_that_follows_keeps_what_it_does_not_name() -> None:
-    first = read_question("2019年第三条怎么说")
-    assert read_question("那第四条呢").after(first).constraints == read_question("2019年第四条").constraints
-    assert read_question("2020年呢").after(first).constraints.years.all == {2020}
-    assert read_question("为什么").after(first).constraints == first.constraints
-
-
 def test_what_is_certain() -> None:
     assert not Conflicts().certain
     assert not Conflicts(contrast=0.5, ordinal=0.5, year=0.5, name_elsewhere=1.0, type_missing=1.0).certain

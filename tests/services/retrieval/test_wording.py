@@ -5,7 +5,7 @@ import doctest
 import pytest
 
 from services.retrieval import wording
-from services.retrieval.wording import asks_people, asks_something, follows_up
+from services.retrieval.wording import asks_people, asks_something
 
 
 def test_the_examples() -> None:
@@ -30,9 +30,3 @@ def test_of_things(text: str) -> None:
 @pytest.mark.parametrize("text", ["今天好累", "收到，辛苦了", "我下周出差"])
 def test_no_question(text: str) -> None:
     assert not asks_something(text)
-    assert not follows_up(text)
-
-
-@pytest.mark.parametrize("text", ["宿舍几点熄灯，那周五呢是不是一样的规定啊我不太清楚", "怎么报销", "那好的"])
-def test_no_follow_up(text: str) -> None:
-    assert not follows_up(text)

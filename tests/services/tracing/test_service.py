@@ -165,7 +165,7 @@ async def test_a_recalled_message_loses_its_text(database: Database, *, is_writt
 
 async def test_a_recall_takes_the_message_from_the_records_of_others(database: Database) -> None:
     def follow_up(chat: str) -> QuestionTrace:
-        return QuestionTrace(previous="撤回的", quoted="也撤回的", searched=f"{chat}\n也撤回的")
+        return QuestionTrace(rewritten="撤回的", quoted="也撤回的", searched=f"{chat}\n也撤回的")
 
     traces = service(database, keep_days=0)
     ask(traces, "撤回的", 5)
@@ -179,7 +179,7 @@ async def test_a_recall_takes_the_message_from_the_records_of_others(database: D
         unfinished.trace.question = follow_up(CHAT)
     assert "撤回的" not in kept.model_dump_json() + unfinished.model_dump_json()
     assert (kept.raw_question, unfinished.raw_question) == ("那住宿呢", "还在答")
-    assert elsewhere.trace.question.previous == "撤回的"
+    assert elsewhere.trace.question.rewritten == "撤回的"
 
 
 async def test_a_call_of_a_model_is_recorded_without_the_prompt(database: Database) -> None:

@@ -58,7 +58,7 @@ CALLS = st.builds(
     milliseconds=NUMBERS,
 )
 QUESTIONS = st.builds(
-    QuestionTrace, quoted=TEXTS, previous=TEXTS, searched=TEXTS, expansions=st.lists(TEXTS, max_size=2)
+    QuestionTrace, quoted=TEXTS, rewritten=TEXTS, searched=TEXTS, expansions=st.lists(TEXTS, max_size=2)
 )
 TRACES = st.builds(
     RequestTrace,
@@ -91,7 +91,7 @@ RECORDS = st.builds(
 def as_stored(record: ModelContext) -> ModelContext:
     """Return a copy without what is looked up in the documents, and without other messages."""
     copy = record.model_copy(deep=True, update={"retriver_chunks": []})
-    if copy.trace.question.quoted or copy.trace.question.previous:
+    if copy.trace.question.quoted or copy.trace.question.rewritten:
         copy.trace.question = QuestionTrace()
     if copy.trace.gate is not None:
         for candidate in copy.trace.gate.candidates:
@@ -141,7 +141,7 @@ def test_the_text_of_documents_is_not_stored() -> None:
     assert item.build_ids == {"b"}
 
 
-@pytest.mark.parametrize("field", ["quoted", "previous"])
+@pytest.mark.parametrize("field", ["quoted", "rewritten"])
 def test_other_messages_are_not_stored(field: str) -> None:
     record = full_record()
     record.trace.question = QuestionTrace(searched="words\nothers", expansions=["others"])

@@ -74,6 +74,31 @@ async def test_the_quoted_message_is_searched_and_remembered(world: World) -> No
     assert (await world.stored())[0] == f"这个呢\n引用的消息：\n> {QUESTION.text}"
 
 
+async def test_a_follow_up_is_searched_and_answered_as_what_it_stands_for(world: World) -> None:
+    await world.library.add(GROUP.name, "作息.txt", ["宿舍周五二十三点关门。", "宿舍周六二十四点关门。"])
+    answering = world.answering(with_model=False)
+    arrived(Origin("group_1", 5))
+    assert "周五二十三点" in (await answering.ask(SESSION, 2, GROUP, Question("宿舍周五几点关门"))).text
+    arrived(Origin("group_1", 6))
+    assert "周六二十四点" in (await answering.ask(SESSION, 2, GROUP, Question("那周六呢"))).text
+    # The history holds what was said.
+    assert (await world.stored())[2] == "那周六呢"
+    record = world.traces.of_message("group_1", 6)
+    assert record is not None
+    assert (record.raw_question, record.trace.question.rewritten) == ("那周六呢", "宿舍周六几点关门")
+    arrived(Origin("group_1", 7))
+    await answering.ask(SESSION, 2, GROUP, QUESTION)
+    record = world.traces.of_message("group_1", 7)
+    assert record is not None
+    assert record.trace.question.rewritten == ""
+
+
+async def test_a_remark_does_not_repeat_the_answer(world: World) -> None:
+    answering = world.answering(with_model=False)
+    assert (await answering.ask(SESSION, 2, GROUP, QUESTION)).kind is AnswerKind.EXCERPT
+    assert (await answering.ask(SESSION, 2, GROUP, Question("我不同意"))).kind is AnswerKind.NOTHING_FOUND
+
+
 async def test_a_failing_model_gives_a_sentence_and_the_passage(world: World) -> None:
     world.model.reply = RuntimeError("secret detail")
     answering = world.answering()
