@@ -9,10 +9,12 @@ from services.access import Access
 from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget, require_prices
 from services.budgets.questions import QuestionBudget
-from services.database import open_database, sqlite_url
+from services.database import Database, open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
+from services.export.conversations import ConversationExport
+from services.export.service import ExportService, Section
 from services.feedback.service import FeedbackService
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
@@ -35,10 +37,12 @@ from services.reading.models import Reader
 from services.records.conversations import ConversationRecords
 from services.records.dialogues import DialogueRecords
 from services.records.documents import DocumentRecords
+from services.records.exports import ExportRecords
 from services.records.feedback import FeedbackRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.pulls import PullRecords
 from services.records.sent_answers import SentAnswerRecords
+from services.records.statistics import StatisticsRecords
 from services.records.traces import TraceRecords
 from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
@@ -49,6 +53,7 @@ from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranke
 from services.retrieval.retriever import Retriever
 from services.session import SessionScope
 from services.settings import Settings
+from services.statistics.service import StatisticsService
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.service import QuestionAnswering
@@ -73,6 +78,8 @@ class Services:
     dialogues: Dialogues
     sent_answers: SentAnswers
     feedback: FeedbackService
+    statistics: StatisticsService
+    export: ExportService
     answering: QuestionAnswering
     questions: QuestionBudget
     proactive: ProactiveService
@@ -177,6 +184,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             memory=memory,
             dialogues=dialogues,
             sent_answers=SentAnswers(SentAnswerRecords(database)),
+            statistics=StatisticsService(StatisticsRecords(database)),
+            export=_export(database, dialogues),
             feedback=FeedbackService(FeedbackRecords(database), feedback, retriever.threshold(Strictness.ASKED)),
             answering=QuestionAnswering(
                 retriever,
@@ -197,6 +206,17 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             model_name=model.name if model else "",
             reranker_name=reranker.name,
         )
+
+
+def _export(database: Database, dialogues: Dialogues) -> ExportService:
+    conversations = ConversationExport(dialogues, DialogueRecords(database), ExportRecords(database))
+    return ExportService(
+        (
+            Section("sessions", conversations.sessions),
+            Section("messages", conversations.messages),
+            Section("feedback", conversations.feedback),
+        )
+    )
 
 
 def _open_models(settings: Settings, budget: ModelBudget, prompts: Prompts, stack: AsyncExitStack) -> Models | None:
