@@ -204,10 +204,10 @@ class ReviewQueue:
         async with self._turns.resume(review.request.turn_id) as turn:
             if turn is None:
                 return answer
-            continued = await self._continued(review, turn)
+            continued = None if review.continued else await self._continued(review, turn)
             if continued is not None and review.decision is not Decided.REJECTED:
                 answer = continued
-                # After a crash the stored text is sent, and it must be the same.
+                # After a crash the workflow does not run again, and the stored text is the same as in the log.
                 await self._records.set_answer(review.id, answer.text, answer.sources)
             turn.details = replace(turn.details, outcome=TurnOutcome.REVIEWED)
             await turn.complete(answer.text, answer.sources)
