@@ -127,11 +127,12 @@ class ReviewQueue:
     async def correct(self, request: ReviewRequest, text: str, by: Reviewer) -> Review:
         """Replace an answer by the right one and tell the group.
 
-        An open review of the same turn is decided by this; otherwise there is a new one that is decided at once.
+        An open review of the same turn is decided by this, unless it is a suggestion, of which the group is not told;
+        otherwise there is a new one that is decided at once.
         """
         of_turn = None if request.turn_id is None else await self._records.of_turn(request.turn_id)
         review = None
-        if of_turn is not None and of_turn.is_open:
+        if of_turn is not None and of_turn.is_open and of_turn.request.reason is not ReviewReason.SUGGESTED:
             review = await self._records.decide(of_turn.id, Decided.EDITED, text, by.user_id, by.name)
         if review is None:
             review = await self._records.add_decided(request, Decided.EDITED, text, by.user_id, by.name)

@@ -196,6 +196,7 @@ async def test_what_members_answer_each_other_is_suggested(conversation: Convers
     await asker.send(asker.message({"type": "reply", "data": {"id": str(answer.message_id)}}, "好的，谢谢！"))
     shown = await conversation.by(ADMIN).say("/review show 1", "群友答的，要不要记下来")
     assert "提议：在行政楼 203 补办，工作日都开" in shown
+    await asker.say("/review", Call("get_msg", {"message_id": 1}, {}), "群友的回答，管理员正在看。")
     # The asker knows the answer already.
     await conversation.by(ADMIN).say("/review approve 1", "编号 1 已通过")
 

@@ -216,6 +216,14 @@ async def test_a_correction_decides_the_open_review_of_its_turn(database: Databa
     assert (await process.queue.listed(CHAT, 1)) == ([], 0)
 
 
+async def test_a_correction_is_told_although_a_suggestion_waits(database: Database) -> None:
+    process = started(database, chat := Chat())
+    suggested = await process.queue.open(request(turn_id=1, reason=ReviewReason.SUGGESTED))
+    await process.queue.correct(request(turn_id=1, reason=ReviewReason.CORRECTION), "十天", ADMIN)
+    assert [text for _, text in chat.answers] == ["十天"]
+    assert (await process.queue.listed(CHAT, 1))[0] == [suggested]
+
+
 async def test_admins_are_told_once_and_further_reviews_together(database: Database) -> None:
     process = started(database, Chat(), first_s=0.2)
     for turn_id in (1, 2):
