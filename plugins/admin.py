@@ -2,18 +2,22 @@
 
 import asyncio
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from nonebot.plugin import PluginMetadata
 
 from qq.commands.matcher import Argument, help_for, register
 from qq.commands.models import Command
-from qq.depends import Proactive
+from qq.depends import Proactive, outbox, services
 from qq.messages import time_text
+from qq.outbox.delivery import Delivery
+from qq.outbox.replies import File
 from qq.reports import proactive as proactive_report
 from qq.speaker import Speaker, Speaking
 from qq.status import bot_status, status_text
+from services.export.service import MOST_BYTES, ExportTooLarge
 from services.proactive.durations import LONGEST_QUIET, parse_duration
+from services.records.tables import now
 from services.roles import Rights, Role
 
 __plugin_meta__ = PluginMetadata("帮助与状态", "命令列表、机器人状态", "/help、/bot status", type="application")
@@ -31,6 +35,9 @@ _SWITCH: Mapping[str, bool | None] = {
     "关闭": False,
 }
 _QUIET = timedelta(hours=1)
+_EVERYTHING = frozenset({"全部", "all"})
+_BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+_SECTIONS: Mapping[str, str] = {"sessions": "对话", "messages": "消息", "feedback": "评价"}
 
 
 async def _help(speaker: Speaking, argument: Argument) -> str:
@@ -39,6 +46,21 @@ async def _help(speaker: Speaking, argument: Argument) -> str:
 
 async def _status() -> str:
     return status_text(await asyncio.to_thread(bot_status))
+
+
+async def _export(speaker: Speaking, argument: Argument) -> str | None:
+    days = argument.removesuffix("天").strip()
+    if days not in _EVERYTHING and not (days.isascii() and days.isdecimal() and len(days) <= 4 and int(days)):
+        return "会把所有群和私聊的对话、评价发成一个文件。写 /bot export 30 导出最近 30 天，/bot export 全部 导出所有。"
+    since = _BEGINNING if days in _EVERYTHING else now() - timedelta(days=int(days))
+    try:
+        exported = await services().export.export(since)
+    except ExportTooLarge:
+        return f"数据太多，超过 {MOST_BYTES >> 20} MB，请写少一点的天数。"
+    counts = "，".join(f"{_SECTIONS.get(name, name)} {count} 条" for name, count in exported.counts)
+    file = File(f"群知-导出-{now():%Y%m%d}.zip", exported.content, f"导出在上面的文件里：{counts}。")
+    delivery = await outbox.send(speaker.chat, file, speaker.message_id)
+    return "QQ 没有接收这个文件，请稍后再试。" if delivery is Delivery.REFUSED else None
 
 
 async def _auto(speaker: Speaking, proactive: Proactive, argument: Argument) -> str:
@@ -92,6 +114,16 @@ register(
                 "机器人状态",
                 _status,
                 rights=Rights(group=Role.SUPERUSER, private=Role.SUPERUSER),
+            ),
+            Command(
+                "export",
+                ("导出",),
+                "把对话和评价导出成文件",
+                _export,
+                arguments="天数或 全部",
+                example="30",
+                # It holds what people said in every chat.
+                rights=Rights(group=None, private=Role.SUPERUSER),
             ),
             Command(
                 "auto",

@@ -13,6 +13,8 @@ from services.database import Database, open_database, sqlite_url
 from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
+from services.export.conversations import ConversationExport
+from services.export.service import ExportService, Section
 from services.feedback.service import FeedbackService
 from services.index.process import IndexProcess
 from services.knowledge.builder import IndexBuilder
@@ -35,11 +37,13 @@ from services.reading.models import Reader
 from services.records.conversations import ConversationRecords
 from services.records.dialogues import DialogueRecords
 from services.records.documents import DocumentRecords
+from services.records.exports import ExportRecords
 from services.records.feedback import FeedbackRecords
 from services.records.groups import GateFeedbackRecords, GroupRecords
 from services.records.pulls import PullRecords
 from services.records.reviews import ReviewRecords
 from services.records.sent_answers import SentAnswerRecords
+from services.records.statistics import StatisticsRecords
 from services.records.traces import TraceRecords
 from services.records.unanswered import UnansweredRecords
 from services.records.uploads import UploadRecords
@@ -56,6 +60,7 @@ from services.reviews.suggestions import Suggestions
 from services.reviews.unanswered import Unanswered
 from services.session import SessionScope
 from services.settings import Settings
+from services.statistics.service import StatisticsService
 from services.tracing.service import TraceService
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.service import QuestionAnswering
@@ -80,6 +85,8 @@ class Services:
     dialogues: Dialogues
     sent_answers: SentAnswers
     feedback: FeedbackService
+    statistics: StatisticsService
+    export: ExportService
     answering: QuestionAnswering
     reviews: ReviewQueue
     sent_reviews: SentReviews
@@ -188,6 +195,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             memory=memory,
             dialogues=dialogues,
             sent_answers=SentAnswers(SentAnswerRecords(database)),
+            statistics=StatisticsService(StatisticsRecords(database)),
+            export=_export(database, dialogues),
             feedback=FeedbackService(
                 FeedbackRecords(database),
                 feedback,
@@ -217,6 +226,17 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             model_name=model.name if model else "",
             reranker_name=reranker.name,
         )
+
+
+def _export(database: Database, dialogues: Dialogues) -> ExportService:
+    conversations = ConversationExport(dialogues, DialogueRecords(database), ExportRecords(database))
+    return ExportService(
+        (
+            Section("sessions", conversations.sessions),
+            Section("messages", conversations.messages),
+            Section("feedback", conversations.feedback),
+        )
+    )
 
 
 def _open_models(settings: Settings, budget: ModelBudget, prompts: Prompts, stack: AsyncExitStack) -> Models | None:

@@ -110,7 +110,56 @@ class Code:
         return round(min(max(wanted + 2, _WIDTH), _MOST_WIDTH))
 
 
-Drawing = Table | Code
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A line of a report: a label, a value, and how much of the width is filled behind them, 0 to 1."""
+
+    label: str
+    value: str
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Figures: a title, tiles of a value and its label, and sections of lines under a heading.
+
+    Raises:
+        ValueError: There are more tiles, lines or characters than a picture can show.
+    """
+
+    title: str
+    tiles: tuple[tuple[str, str], ...]
+    sections: tuple[tuple[str, tuple[Bar, ...]], ...]
+
+    template: ClassVar[str] = "report.html"
+    # What QQ shows instead of the picture in the list of chats.
+    summary: ClassVar[str] = "统计"
+    most_tiles: ClassVar[int] = 12
+    most_lines: ClassVar[int] = 40
+    most_chars: ClassVar[int] = 3000
+
+    def __post_init__(self) -> None:
+        bars = [bar for _, section in self.sections for bar in section]
+        if len(self.tiles) > self.most_tiles or len(bars) + len(self.sections) > self.most_lines:
+            raise ValueError(f"a report of {len(self.tiles)} tiles and {len(bars)} lines")
+        texts = [
+            self.title,
+            *(part for tile in self.tiles for part in tile),
+            *(heading for heading, _ in self.sections),
+        ]
+        texts += [part for bar in bars for part in (bar.label, bar.value)]
+        if sum(map(len, texts)) > self.most_chars:
+            raise ValueError("a report with too much text")
+        if not all(0.0 <= bar.share <= 1.0 for bar in bars):
+            raise ValueError("a bar that is wider than its line")
+
+    @property
+    def width(self) -> int:
+        """The width of the picture in CSS pixels."""
+        return _WIDTH
+
+
+Drawing = Table | Code | Report
 
 
 def _pixels(text: str, latin: float, wide: float) -> float:

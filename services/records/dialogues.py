@@ -55,9 +55,14 @@ class DialogueRecords:
             found = (await session.execute(chosen)).one_or_none()
         return None if found is None else _dialogue(found)
 
-    async def after(self, dialogue_id: int, limit: int) -> list[Dialogue]:
-        """Return at most `limit` dialogues of all sessions after `dialogue_id`, in the order of their ids."""
-        chosen = _with_totals().where(DialogueRecord.id > dialogue_id).order_by(DialogueRecord.id).limit(limit)
+    async def page(self, after: int, since: datetime, limit: int) -> list[Dialogue]:
+        """Return at most `limit` dialogues of all sessions after the id `after` that went on since a moment."""
+        chosen = (
+            _with_totals()
+            .where(DialogueRecord.id > after, DialogueRecord.updated_at >= since)
+            .order_by(DialogueRecord.id)
+            .limit(limit)
+        )
         async with self._database.reading() as session:
             return [_dialogue(found) for found in await session.execute(chosen)]
 

@@ -1,9 +1,26 @@
 """Tests of /help and /bot."""
 
+import base64
+import io
 import re
+import zipfile
 
 from services.settings import Settings
 from tests.plugins.conversation import ADMIN, SUPERUSER, Call, Conversation
+
+
+class _Upload:
+    """Compares equal to the parameters of an upload of an archive."""
+
+    def __eq__(self, parameters: object) -> bool:
+        if not isinstance(parameters, dict):
+            return False
+        content = base64.b64decode(str(parameters.get("file")).removeprefix("base64://"))
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return archive.namelist() == ["sessions.jsonl", "messages.jsonl", "feedback.jsonl"]
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 def _lookup(conversation: Conversation, result: object) -> Call:
@@ -78,3 +95,15 @@ async def test_everybody_may_silence_the_bot(conversation: Conversation) -> None
     await conversation.say("/bot quiet 99天", "最多安静")
     await conversation.say("/bot quiet 0", "好，不用安静了")
     assert "安静到" not in await conversation.by(ADMIN).say("/bot auto", "")
+
+
+async def test_an_export_goes_to_the_bot_admin_in_private(conversation: Conversation) -> None:
+    await conversation.by(SUPERUSER).say("/bot export 全部", "这个命令只能在私聊里用。")
+    admin = conversation.by(SUPERUSER).in_private()
+    for nonsense in ("", "0", "10000", "x", "全部 1"):
+        await admin.say(f"/bot export {nonsense}", "写 /bot export 30 导出最近 30 天")
+    upload = Call("upload_private_file", _Upload(), {"file_id": "f"})
+    assert re.fullmatch(
+        r"导出在上面的文件里：对话 \d+ 条，消息 \d+ 条，评价 \d+ 条。",
+        await admin.say("/bot export 全部", upload, "导出在"),
+    )

@@ -44,13 +44,19 @@ EXPECTED: dict[str, tuple[str, str, str, str]] = {
     "/review edit": ("aos", "", "aos", ""),
     "/review reject": ("aos", "", "aos", ""),
     "/review assign": ("aos", "", "aos", ""),
+    "/session status": ("maos", "maos", "maos", "maos"),
+    "/session end": ("maos", "maos", "maos", "maos"),
+    "/session prefs": ("maos", "maos", "maos", "maos"),
+    "/feedback": ("maos", "maos", "maos", "maos"),
+    "/stats": ("aos", "", "aos", ""),
     "/trace": ("aos", "maos", "aos", "maos"),
     "/bot status": ("s", "s", "s", "s"),
+    "/bot export": ("", "s", "", "s"),
     "/bot auto": ("aos", "", "aos", ""),
     "/bot quiet": ("maos", "", "maos", ""),
 }
 # The memory of a whole group (SESSION__SCOPE=group) belongs to its admins. It changes nothing else.
-EXPECTED_OF_SHARED_MEMORY = {"/memory compact": "aos", "/memory clear": "aos"}
+EXPECTED_OF_SHARED_MEMORY = {"/memory compact": "aos", "/memory clear": "aos", "/session end": "aos"}
 PEOPLE = {Role.MEMBER: MEMBER, Role.ADMIN: ADMIN, Role.OWNER: OWNER, Role.SUPERUSER: SUPERUSER}
 LETTERS = {Role.MEMBER: "m", Role.ADMIN: "a", Role.OWNER: "o", Role.SUPERUSER: "s"}
 VENUES = [
@@ -126,18 +132,25 @@ async def test_who_may(role: Role, venue: Venue, conversation: Conversation, res
             assert reply == refusal(venue.place, lowest)
 
 
+async def _pages(person: Conversation, call: str) -> list[str]:
+    """Say something that calls the help, and return all its pages."""
+    pages = [await person.say(call, "")]
+    while "下一页：" in pages[-1]:
+        pages.append(await person.say(pages[-1].rpartition("下一页：")[2], ""))
+    return pages
+
+
 @pytest.mark.parametrize("venue", VENUES, ids=_name)
 @pytest.mark.parametrize("role", Role)
 async def test_help_shows_exactly_what_one_may_use(
     role: Role, venue: Venue, conversation: Conversation, rescope: Rescope
 ) -> None:
     person = _place(conversation, role, venue, rescope)
-    shown = [await person.say("/help", "你能用的命令：")]
+    shown = await _pages(person, "/help")
+    overview = "\n".join(shown)
     for command in registry:
-        if f"/{command.word} " in shown[0]:
-            shown.append(await person.say(f"/help {command.word}", ""))
-            while "下一页：" in shown[-1]:
-                shown.append(await person.say(shown[-1].rpartition("下一页：")[2], ""))
+        if f"/{command.word} " in overview:
+            shown += await _pages(person, f"/help {command.word}")
     lines = {line for page in shown for line in page.split("\n")}
     for use in registry.uses():
         assert (use.line in lines) is _allowed(use, role, venue), use.call

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qq.render.drawings import Code, Table
+from qq.render.drawings import Bar, Code, Report, Table
 
 MAIL = "zhangsan@example.com.cn"
 
@@ -58,3 +58,12 @@ def test_code_that_no_picture_can_show() -> None:
 
 def test_tabs_become_blanks() -> None:
     assert Code("if x:\n\ty").lines == ["if x:", "    y"]
+
+
+@pytest.mark.parametrize(
+    ("tiles", "bars"),
+    [(13, ()), (1, (Bar("甲", "1"),) * 40), (1, (Bar("字" * 3000, "1"),)), (1, (Bar("甲", "1", 1.5),))],
+)
+def test_a_report_that_does_not_fit(tiles: int, bars: tuple[Bar, ...]) -> None:
+    with pytest.raises(ValueError, match=r"report|bar"):
+        Report("题", (("1", "甲"),) * tiles, (("节", bars),))

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from qq.render.drawings import Code, Drawing, Table
+from qq.render.drawings import Bar, Code, Drawing, Report, Table
 from qq.render.fonts import find_system_font, missing_characters, without_modifiers
 from qq.render.markup import markup
 from qq.render.renderer import Renderer
@@ -13,6 +13,16 @@ from services.settings import RenderSettings
 
 TABLE = Table(("项目", "标准"), (("住宿〔1〕", "≤ 350 元"), ("交通", "¥80 ✅ 😀")))
 CODE = Code("def f(x):\n    return x  # 注释\n├── a")
+REPORT = Report(
+    "最近 7 天",
+    (("20", "提问"),) * 3,
+    (
+        (
+            "没解决",
+            (Bar("食堂在哪", "3", 0.5), Bar("旧", "")),
+        ),
+    ),
+)
 RARE = Code("龘")
 HOSTILE = '<img src="file:///etc/passwd"> </div><style>*{display:none}</style> {{ 7 * 7 }} \'"&'
 
@@ -27,7 +37,7 @@ def _size(png: bytes) -> tuple[int, int]:
     return struct.unpack(">II", png[16:24])
 
 
-@pytest.mark.parametrize("drawing", [TABLE, CODE])
+@pytest.mark.parametrize("drawing", [TABLE, CODE, REPORT])
 async def test_the_shipped_fonts_suffice(renderer: Renderer, drawing: Drawing) -> None:
     content = await renderer.draw(drawing)
     assert content is not None
@@ -64,7 +74,8 @@ class _Reader(HTMLParser):
 
 
 async def test_values_never_become_tags(renderer: Renderer) -> None:
-    for drawing in (Table(("甲",), ((HOSTILE,),)), Code(HOSTILE)):
+    hostile_report = Report(HOSTILE, ((HOSTILE, HOSTILE),), ((HOSTILE, (Bar(HOSTILE, HOSTILE, 1.0),)),))
+    for drawing in (Table(("甲",), ((HOSTILE,),)), Code(HOSTILE), hostile_report):
         reader = _Reader()
         reader.feed(markup(drawing))
         assert reader.tags == {"div"}

@@ -1,0 +1,1 @@
+"""Everything that the records hold, as one file for other programs."""

@@ -1,0 +1,59 @@
+"""The rows of an export, with the fields that the data model of the specification names."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from services.records.tables import ContentType, DialogueStatus, Resolution
+
+
+class ExportedRow(BaseModel):
+    """One line of an export."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DialogueSession(ExportedRow):
+    """One spell of conversation. `session_id` is its UUID, `user_id` the QQ number of who began it."""
+
+    session_id: str
+    user_id: str
+    created_at: datetime
+    last_updated: datetime
+    turn_count: int = Field(ge=0)
+    total_tokens: int = Field(ge=0)
+    status: DialogueStatus
+    summary: str | None
+    feedback_score: float | None = Field(ge=1, le=5)
+    is_resolved: bool | None
+
+
+class MessageRecord(ExportedRow):
+    """A question (`role` user) or its answer (assistant).
+
+    `token_count` of a question is an estimate, that of an answer is what the models wrote for it. An entry of
+    `retrieved_doc_ids` names chunks of a build of a document: `build:first-last`.
+    """
+
+    message_id: str
+    session_id: str
+    role: str = Field(pattern="^(user|assistant|system)$")
+    content_type: ContentType
+    content: str
+    timestamp: datetime
+    token_count: int = Field(ge=0)
+    retrieved_doc_ids: tuple[str, ...] = ()
+    tool_calls: tuple[str, ...] = ()
+    confidence_score: float | None = Field(default=None, ge=0, le=1)
+
+
+class UserFeedback(ExportedRow):
+    """A rating of an answer, which `message_id` names."""
+
+    feedback_id: str
+    message_id: str
+    session_id: str
+    helpful_score: int = Field(ge=1, le=5)
+    resolution_status: Resolution
+    comment: str
+    submitted_at: datetime
