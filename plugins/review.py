@@ -36,8 +36,9 @@ _NAME_CHARS = 20
 _CORRECTION = re.compile(r"\s*正确(?:的)?(?:答案|回答)(?:应该|应当)?[是为]?\s*[:：,，]?\s*(.+)", re.DOTALL)
 _MOST_CHARS = 4000
 _REFUSALS = {
-    Refusal.NO_TURN: "这条不是我在这里的回答，请回复我的回答再发 /review。",
+    Refusal.NO_TURN: "找不到这条对应的问题，请回复我的回答再发 /review。",
     Refusal.REVIEWED: "这个回答管理员已经看过了。",
+    Refusal.SUGGESTED: "群友的回答，管理员正在看。",
     Refusal.MEMBER_FULL: f"你请管理员看的还有 {MOST_OF_MEMBER} 个没看完，等看完再发。",
     Refusal.GROUP_FULL: f"要管理员看的已经有 {MOST_OF_GROUP} 个了，等看完再发。",
 }

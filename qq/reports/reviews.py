@@ -7,6 +7,8 @@ from services.records.reviews import Decided, Review, ReviewReason
 from services.records.tables import ReviewState
 from services.reviews.models import Decision, DecisionOutcome, DecisionStatus, Edited, Rejected
 from services.reviews.queue import PAGE_SIZE
+from services.reviews.unanswered import PAGE_SIZE as UNANSWERED_PAGE
+from services.reviews.unanswered import UnansweredPage
 
 _LISTED = 6
 _REASONS = {
@@ -83,6 +85,21 @@ def review_text(review: Review) -> str:
             lines.append(f"{'原因' if review.decision is Decided.REJECTED else '回答'}：{review.answer}")
         lines.append(_STATES[review.state])
     return "\n".join(line for line in lines if line)
+
+
+def unanswered_text(found: UnansweredPage, page: int) -> str:
+    """Return page `page` of what a group asked in vain, and how an answer is given."""
+    pages = -(-found.total // UNANSWERED_PAGE)
+    if not found.total:
+        return "最近没有答不上来的问题。"
+    if not found.topics:
+        return f"只有 {pages} 页，发 /faq 待答 {pages} 看最后一页。"
+    lines = [
+        f"{number}. {shortened(topic.question, 40)}" + (f"（{topic.count} 次）" if topic.count > 1 else "")
+        for number, topic in enumerate(found.topics, start=(page - 1) * UNANSWERED_PAGE + 1)
+    ]
+    following = f"下一页：/faq 待答 {page + 1}" if page < pages else "写下答案：/faq add，第一行写问题，下面写回答"
+    return "\n".join([f"答不上来的 {found.total} 类问题，第 {page}/{pages} 页", *lines, following])
 
 
 def outcome_text(outcome: DecisionOutcome, number: int, decision: Decision) -> str:

@@ -82,6 +82,7 @@ class Review:
     decided_by: int | None = None
     decided_by_name: str = ""
     decided_at: datetime | None = None
+    continued: bool = False
     learnt: bool = False
     attempts: int = 0
     sent_at: datetime | None = None
@@ -196,8 +197,8 @@ class ReviewRecords:
             return list(found)
 
     async def set_answer(self, review_id: int, answer: str, sources: Sequence[Source]) -> None:
-        """Replace the text of the decision by what the asker is really told."""
-        await self._change(_is(review_id), answer=answer, sources=_stored(sources))
+        """Replace the text of the decision by what the workflow made of it."""
+        await self._change(_is(review_id), answer=answer, sources=_stored(sources), continued=True)
 
     async def set_learnt(self, review_id: int) -> None:
         """Record that the approved answer was passed on."""
@@ -323,6 +324,7 @@ _KEPT = (
     "decided_by",
     "decided_by_name",
     "decided_at",
+    "continued",
     "learnt",
     "attempts",
     "sent_at",
@@ -342,6 +344,7 @@ def _insertion(request: ReviewRequest, decided: Mapping[str, object]) -> Returni
         "state": ReviewState.OPEN,
         "answer": "",
         "decided_by_name": "",
+        "continued": False,
         "learnt": False,
         "attempts": 0,
     }

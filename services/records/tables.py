@@ -399,9 +399,10 @@ class ReviewRecord(Base):
 
     `chat` is the group (`Session.chat`) whose admins decide, and `number` counts its reviews. `question_id` and
     `answer_id` are QQ messages: the question, and the answer that is in doubt. `passages` are what the draft was
-    written from, and `sources` what it cites. `answer` is the text that was decided, or why there is none. `attempts`
-    counts how often it was handed to QQ, `sent_at` is the last time, and `sent_id` the message that QQ made of it.
-    `announced` means that the admins were told, and `learnt` that the approved answer was passed on.
+    written from, and `sources` what it cites. `answer` is the text that was decided, or why there is none; with
+    `continued`, it is what the workflow made of that. `attempts` counts how often it was handed to QQ, `sent_at` is the
+    last time, and `sent_id` the message that QQ made of it. `announced` means that the admins were told, and `learnt`
+    that the approved answer was passed on.
     """
 
     __tablename__ = "reviews"
@@ -439,6 +440,7 @@ class ReviewRecord(Base):
     decided_by: Mapped[int | None] = mapped_column(BigInteger)
     decided_by_name: Mapped[str] = mapped_column(Text, default="")
     decided_at: Mapped[datetime | None]
+    continued: Mapped[bool] = mapped_column(default=False)
     learnt: Mapped[bool] = mapped_column(default=False)
     attempts: Mapped[int] = mapped_column(default=0)
     sent_at: Mapped[datetime | None]

@@ -41,7 +41,8 @@ class UnansweredRecords:
         chosen = (
             select(turn.id, turn.user_id, turn.question, turn.asked_at)
             .where(
-                or_(turn.session_id == chat, turn.session_id.startswith(f"{chat}_", autoescape=True)),
+                # The conversations of members, in a range that an index finds: a colon follows the digits.
+                or_(turn.session_id == chat, turn.session_id.between(f"{chat}_0", f"{chat}_:")),
                 turn.asked_at >= since,
                 turn.outcome == TurnOutcome.NOTHING_FOUND,
                 turn.question != "",

@@ -21,6 +21,7 @@ from services.memory.order import SessionOrder
 from services.memory.turns import Turn, Turns
 from services.records.reviews import Decided, Review, ReviewReason, ReviewRecords, ReviewRequest
 from services.records.tables import ReviewState, TurnOutcome
+from services.retrieval.wording import follows_up
 from services.reviews.answers import reviewed_answer
 from services.reviews.models import (
     Approved,
@@ -74,7 +75,7 @@ class ReviewQueue:
         self._continuation = continuation
 
     def teach(self, on_approved: OnApproved) -> None:
-        """Pass on what is approved from now on."""
+        """Pass on what is approved from now on, unless the question means nothing without the one before it."""
         self._on_approved = on_approved
 
     async def open(self, request: ReviewRequest) -> Review:
@@ -126,11 +127,12 @@ class ReviewQueue:
     async def correct(self, request: ReviewRequest, text: str, by: Reviewer) -> Review:
         """Replace an answer by the right one and tell the group.
 
-        An open review of the same turn is decided by this; otherwise there is a new one that is decided at once.
+        An open review of the same turn is decided by this, unless it is a suggestion, of which the group is not told;
+        otherwise there is a new one that is decided at once.
         """
         of_turn = None if request.turn_id is None else await self._records.of_turn(request.turn_id)
         review = None
-        if of_turn is not None and of_turn.is_open:
+        if of_turn is not None and of_turn.is_open and of_turn.request.reason is not ReviewReason.SUGGESTED:
             review = await self._records.decide(of_turn.id, Decided.EDITED, text, by.user_id, by.name)
         if review is None:
             review = await self._records.add_decided(request, Decided.EDITED, text, by.user_id, by.name)
@@ -188,6 +190,9 @@ class ReviewQueue:
     async def _pass_on(self, review: Review) -> None:
         if self._on_approved is None or review.learnt or review.decision is Decided.REJECTED:
             return
+        # 那周五呢 asks something else each time.
+        if follows_up(review.request.question):
+            return
         try:
             await self._on_approved(review)
         except Exception:
@@ -204,10 +209,10 @@ class ReviewQueue:
         async with self._turns.resume(review.request.turn_id) as turn:
             if turn is None:
                 return answer
-            continued = await self._continued(review, turn)
+            continued = None if review.continued else await self._continued(review, turn)
             if continued is not None and review.decision is not Decided.REJECTED:
                 answer = continued
-                # After a crash the stored text is sent, and it must be the same.
+                # After a crash the workflow does not run again, and the stored text is the same as in the log.
                 await self._records.set_answer(review.id, answer.text, answer.sources)
             turn.details = replace(turn.details, outcome=TurnOutcome.REVIEWED)
             await turn.complete(answer.text, answer.sources)

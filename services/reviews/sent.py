@@ -15,10 +15,14 @@ MOST_OF_MEMBER, MOST_OF_GROUP = 3, 50
 
 
 class Refusal(StrEnum):
-    """Why an answer is not put into the queue."""
+    """Why an answer is not put into the queue.
+
+    SUGGESTED means that the admins are looking at what a member answered instead.
+    """
 
     NO_TURN = "no_turn"
     REVIEWED = "reviewed"
+    SUGGESTED = "suggested"
     MEMBER_FULL = "member_full"
     GROUP_FULL = "group_full"
 
@@ -62,7 +66,9 @@ class SentReviews:
             return Refusal.NO_TURN
         present = await self._records.of_turn(turn_id)
         if present is not None:
-            return present if present.is_open else Refusal.REVIEWED
+            if not present.is_open:
+                return Refusal.REVIEWED
+            return Refusal.SUGGESTED if present.request.reason is ReviewReason.SUGGESTED else present
         if await self._records.count_open(request.chat, member.user_id) >= MOST_OF_MEMBER:
             return Refusal.MEMBER_FULL
         if await self._records.count_open(request.chat) >= MOST_OF_GROUP:

@@ -19,7 +19,8 @@ _REMARK = re.compile(
 )
 _QUESTION = re.compile(r".*[?？吗呢]", re.DOTALL)
 _LEAST_CHARS = 4
-_MARKS = " \r\n\t。.!！~，,、"
+# Among them the skin tones of 👍.
+_MARKS = " \r\n\t。.!！~，,、\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
 
 @dataclass(frozen=True, slots=True)

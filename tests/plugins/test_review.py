@@ -1,9 +1,14 @@
 """Tests of /review, and of corrections by replying to an answer."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from nonebot.adapters.onebot.v11 import Message, MessageEvent, MessageSegment
+import nonebot
+import pytest
+from nonebot.adapters.onebot.v11 import Bot, Message, MessageEvent, MessageSegment
 
+from services.records.reviews import Notice
+from services.settings import Settings
 from tests.e2e.model_server import ModelServer
 from tests.plugins.conversation import ADMIN, MEMBER, OWNER, SELF_ID, Call, Conversation, event_of
 
@@ -122,7 +127,7 @@ async def test_only_admins_decide_and_each_group_has_its_own(
         await elsewhere.say(text, "没有编号 1 的审核")
     # A message of another group is no answer here, even if it has the same id.
     there = elsewhere.by(MEMBER)
-    await there.send(_quoted(there, question, "/review"), "这条不是我在这里的回答")
+    await there.send(_quoted(there, question, "/review"), "找不到这条对应的问题")
 
 
 async def test_a_review_is_given_to_an_admin(conversation: Conversation, model_server: ModelServer) -> None:
@@ -144,7 +149,7 @@ async def test_a_review_is_given_to_an_admin(conversation: Conversation, model_s
 async def test_ones_own_last_answer_needs_no_reply(conversation: Conversation, model_server: ModelServer) -> None:
     question = await _answered(conversation, model_server)
     found = {"message": [MessageSegment.reply(question.message_id), MessageSegment.text("七天内")]}
-    await conversation.by(OTHER).say("/review", "这条不是我在这里的回答")
+    await conversation.by(OTHER).say("/review", "找不到这条对应的问题")
     await conversation.say("/review", Call("get_msg", {"message_id": 1}, found), "已请管理员看（编号 1）")
     answered = _answer(conversation, question, "七天内可以退款")
     await conversation.by(ADMIN).say("/review approve 1", answered, "编号 1 已通过")
@@ -191,6 +196,7 @@ async def test_what_members_answer_each_other_is_suggested(conversation: Convers
     await asker.send(asker.message({"type": "reply", "data": {"id": str(answer.message_id)}}, "好的，谢谢！"))
     shown = await conversation.by(ADMIN).say("/review show 1", "群友答的，要不要记下来")
     assert "提议：在行政楼 203 补办，工作日都开" in shown
+    await asker.say("/review", Call("get_msg", {"message_id": 1}, {}), "群友的回答，管理员正在看。")
     # The asker knows the answer already.
     await conversation.by(ADMIN).say("/review approve 1", "编号 1 已通过")
 
@@ -210,3 +216,57 @@ async def test_a_recalled_question_is_not_reviewed(conversation: Conversation, m
     await admin.say("/review list", "没有要审核的回答。")
     await admin.say("/review approve 1", "提问已撤回，不用审核了。")
     assert QUESTION not in await admin.say("/review show 1", "")
+
+
+@pytest.fixture
+def in_private(loaded: Settings) -> Iterator[None]:
+    """Let admins be told in private, for one test."""
+    config: Any = nonebot.get_driver().config
+    config.qunzhi = loaded.model_copy(update={"review": loaded.review.model_copy(update={"notify": "private"})})
+    yield
+    config.qunzhi = loaded
+
+
+@pytest.mark.usefixtures("in_private")
+async def test_admins_are_told_in_private(conversation: Conversation, model_server: ModelServer) -> None:
+    from qq.depends import services  # noqa: PLC0415 - importing it needs a driver
+    from qq.reviews import review_messenger  # noqa: PLC0415
+
+    question = await _answered(conversation, model_server)
+    await conversation.send(_quoted(conversation, question, "/review"), "编号 1")
+    reviews, _ = await services().reviews.listed(f"group_{conversation.group_id}", 1)
+    members = [
+        {"user_id": MEMBER, "role": "member"},
+        {"user_id": ADMIN, "role": "admin"},
+        {"user_id": OWNER, "role": "owner"},
+        {"user_id": SELF_ID, "role": "admin"},
+    ]
+    async with conversation.app.test_api() as context:
+        context.create_bot(base=Bot, self_id=str(SELF_ID))
+        context.should_call_api("get_group_member_list", {"group_id": conversation.group_id}, members)
+        for message_id, person in ((501, OWNER), (502, ADMIN)):
+            chat = {"message_type": "private", "group_id": conversation.group_id, "user_id": person}
+            context.should_call_api("send_msg", {"message": _Saying(QUESTION), **chat}, {"message_id": message_id})
+        notices = await review_messenger.announce(reviews)
+    assert notices == [Notice(501, OWNER), Notice(502, ADMIN)]
+    await services().reviews._records.announced(reviews, notices)  # pyright: ignore[reportPrivateUsage]
+
+    admin = conversation.by(ADMIN)
+    lookup = {"group_id": conversation.group_id, "user_id": ADMIN, "no_cache": False}
+    private = admin.in_private()
+    reply = private.message({"type": "reply", "data": {"id": "502"}}, "十天内可以退，带上订单号。")
+    known = Call("get_group_member_info", lookup, {"user_id": ADMIN, "role": "admin"})
+    await private.send(reply, known, _answer(conversation, question, "十天内可以退"), "编号 1 按你写的回")
+
+
+class _Saying:
+    """Compares equal to a message that contains a text and quotes nothing."""
+
+    def __init__(self, fragment: str) -> None:
+        self.fragment = fragment
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and self.fragment in other.extract_plain_text() and not other["reply"]
+
+    def __hash__(self) -> int:
+        return hash(self.fragment)

@@ -39,6 +39,7 @@ def upgrade() -> None:
         sa.Column("decided_by", sa.BigInteger),
         sa.Column("decided_by_name", sa.Text, nullable=False),
         sa.Column("decided_at", sa.DateTime(timezone=True)),
+        sa.Column("continued", sa.Boolean, nullable=False),
         sa.Column("learnt", sa.Boolean, nullable=False),
         sa.Column("attempts", sa.Integer, nullable=False),
         sa.Column("sent_at", sa.DateTime(timezone=True)),

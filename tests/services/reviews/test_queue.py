@@ -158,6 +158,19 @@ async def test_what_is_approved_is_passed_on_once_and_what_is_rejected_is_not(da
     assert learnt == [("问一", "答一", "小李")]
 
 
+async def test_a_question_that_means_nothing_by_itself_is_not_passed_on(database: Database) -> None:
+    process = started(database, chat := Chat())
+    learnt: list[int] = []
+
+    async def learn(review: Review) -> None:
+        learnt.append(review.number)
+
+    process.queue.teach(learn)
+    opened = await waiting_review(process, "那周五呢")
+    await process.queue.decide(CHAT, opened.number, Approved(), ADMIN)
+    assert (learnt, len(chat.answers)) == ([], 1)
+
+
 async def test_what_cannot_be_passed_on_is_answered_all_the_same(database: Database) -> None:
     process = started(database, chat := Chat())
 
@@ -201,6 +214,14 @@ async def test_a_correction_decides_the_open_review_of_its_turn(database: Databa
     assert again.id != opened.id
     assert [text for _, text in chat.answers] == ["十天", "十一天"]
     assert (await process.queue.listed(CHAT, 1)) == ([], 0)
+
+
+async def test_a_correction_is_told_although_a_suggestion_waits(database: Database) -> None:
+    process = started(database, chat := Chat())
+    suggested = await process.queue.open(request(turn_id=1, reason=ReviewReason.SUGGESTED))
+    await process.queue.correct(request(turn_id=1, reason=ReviewReason.CORRECTION), "十天", ADMIN)
+    assert [text for _, text in chat.answers] == ["十天"]
+    assert (await process.queue.listed(CHAT, 1))[0] == [suggested]
 
 
 async def test_admins_are_told_once_and_further_reviews_together(database: Database) -> None:

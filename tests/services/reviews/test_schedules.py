@@ -8,6 +8,8 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from services.database import Database, open_database, sqlite_url
+from services.grounding.models import Answer, AnswerKind
+from services.memory.turns import Turn
 from services.records.conversations import ConversationRecords
 from services.records.reviews import Review, ReviewRecords
 from services.records.tables import ReviewState, TurnState
@@ -15,7 +17,7 @@ from services.reviews.models import Approved, Decision, DecisionOutcome, Decisio
 from tests.services.reviews.world import CHAT, SELF_ID, Chat, Graph, Killed, Life, Process, started, waiting_review
 
 # Each makes some forty statements. Set REVIEW_SCHEDULES=1000 for a longer test.
-SCHEDULES = int(os.environ.get("REVIEW_SCHEDULES", "60"))
+SCHEDULES = int(os.environ.get("REVIEW_SCHEDULES", "40"))
 ADMINS = (Reviewer(10003, "小李"), Reviewer(10004, "老张"))
 # No run of the process takes more steps from a decision to the delivered answer.
 MOST_STEPS = 45
@@ -92,6 +94,7 @@ async def _one(database: Database, chat: Chat, chance: random.Random) -> None:
     told = [answer for review_id, answer in chat.answers if review_id == opened.id]
     assert len(told) == 1, told
     assert review.answer in told[0]
+    assert told[0].count("（排好版）") <= 1
     assert sum(outcome.status is DecisionStatus.DECIDED for outcome in outcomes) <= 1
     for outcome in outcomes:
         assert outcome.review is not None
@@ -101,6 +104,36 @@ async def _one(database: Database, chat: Chat, chance: random.Random) -> None:
     # A process that died while it asked for the review left a turn that had failed; its asker is answered all the same.
     assert turn.state in (TurnState.ANSWERED, TurnState.FAILED)
     assert turn.state == TurnState.FAILED or turn.answer == told[0]
+
+
+async def test_a_kill_at_every_step(tmp_path: Path) -> None:
+    database = await open_database(sqlite_url(tmp_path / "app.sqlite3"))
+    chat = Chat()
+
+    async def continued(review: Review, turn: Turn) -> Answer:
+        return Answer(AnswerKind.WRITTEN, f"{review.answer}（排好版）")
+
+    steps, is_over = 0, False
+    try:
+        while not is_over:
+            steps += 1
+            chat.answers.clear()
+            opened = await waiting_review(started(database, chat))
+            for life in (Life(steps), Life()):
+                process = started(database, chat, life)
+                process.queue.continue_with(continued)
+                if life.left is None:
+                    await process.turns.restore()
+                outcome = await _quietly(process.queue.decide(CHAT, opened.number, Approved(), ADMINS[0]))
+                is_over = outcome is not None and life.left is not None
+                if is_over:
+                    break
+                if life.left is None:
+                    await process.queue.resume(SELF_ID)
+            assert [text for _, text in chat.answers] == ["七天内可以退。（排好版）"], steps
+    finally:
+        await database.close()
+    assert steps > 20
 
 
 async def test_each_asker_is_answered_exactly_once(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from services.reviews.verdicts import read_verdict
         (" 同意了。", Approved()),
         ("OK", Approved()),
         ("👍", Approved()),
+        ("👍🏻", Approved()),
         ("没问题！", Approved()),
         ("拒绝", Rejected()),
         ("拒绝：没有依据", Rejected("没有依据")),

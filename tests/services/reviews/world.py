@@ -173,4 +173,4 @@ class Graph:
         fate = self._chance.choice(("works", "renamed", "lost"))
         if fate == "renamed":
             raise KeyError("review")
-        return Answer(AnswerKind.WRITTEN, review.answer) if fate == "works" else None
+        return Answer(AnswerKind.WRITTEN, f"{review.answer}（排好版）") if fate == "works" else None
