@@ -8,12 +8,13 @@ from nonebot.rule import to_me
 from qq.budget import Questions, within_command_budget
 from qq.commands.matcher import ArgumentMessage, call_of, help_for, register
 from qq.commands.models import Command
-from qq.depends import Answering, recalls
+from qq.depends import Answering, recalls, settings
 from qq.messages import answer_reply
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count, uploader_names
 from qq.working import show_reaction, working
 from services.grounding.models import Answer
 from services.retrieval.models import Question
+from services.roles import Role
 
 __plugin_meta__ = PluginMetadata(
     "问答", "根据群文件回答问题", "@我、回复我、叫我的名字，或 /ask 问题", type="application"
@@ -62,6 +63,9 @@ async def _answer(
             session = speaker.session
             await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
 
+        # Only tools depend on the role, and some clients must be asked for it.
+        role = await speaker.role() if settings().agent.enabled else Role.MEMBER
+
         async def answered() -> Answer:
             async with questions.place(speaker.session):
                 return await answering.ask(
@@ -70,6 +74,7 @@ async def _answer(
                     asked.collection,
                     question,
                     uploader_names(speaker, asked),
+                    role,
                 )
 
         async with working(show):

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from services.access import Access
+from services.agent.layer import AgentLayer
 from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget, require_prices
 from services.budgets.questions import QuestionBudget
@@ -123,6 +124,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         catalogue = Catalogue(documents, index)
         general = settings.answer.general_knowledge
         chain = RagChain(model, prompts, general_knowledge=general) if model else None
+        agent = AgentLayer(model, prompts, retriever, settings.agent) if model and settings.agent.enabled else None
 
         proactive = ProactiveService(
             GroupRecords(database),
@@ -169,6 +171,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 traces,
                 AboutFiles(catalogue, retriever, memory),
                 model_budget,
+                agent,
             ),
             questions=questions,
             proactive=proactive,

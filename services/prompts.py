@@ -36,7 +36,8 @@ class Prompts:
     """The prompts of the product, ready to be filled in.
 
     `persona` is plain text that other prompts include. `answer` answers a question from references. Without references,
-    `general` is used if general knowledge is allowed, otherwise `conversation`. `repair` gives a structured output that
+    `general` is used if general knowledge is allowed, otherwise `conversation`. `agent` is that of a model that uses
+    tools. `repair` gives a structured output that
     does not fit back to the model.
     """
 
@@ -44,6 +45,7 @@ class Prompts:
     answer: ChatPromptTemplate
     conversation: ChatPromptTemplate
     general: ChatPromptTemplate
+    agent: ChatPromptTemplate
     summary: ChatPromptTemplate
     expand: ChatPromptTemplate
     repair: ChatPromptTemplate
@@ -55,6 +57,7 @@ _VARIABLES: Mapping[str, frozenset[str]] = {
     "rag/answer": frozenset({"persona", "fence", "context", "chat_history", "input"}),
     "rag/conversation": frozenset({"persona", "nothing", "chat", "fence", "context", "chat_history", "input"}),
     "rag/general": frozenset({"persona", "chat", "fence", "context", "chat_history", "input"}),
+    "agent/answer": frozenset({"persona", "nothing", "chat", "fence", "context", "chat_history", "input"}),
     "memory/summary": frozenset({"history_text"}),
     "retrieval/expand": frozenset({"question"}),
     "llm/repair": frozenset({"fence", "error"}),
@@ -90,6 +93,7 @@ def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") ->
         answer=_template(_place("rag/answer"), files["rag/answer"]),
         conversation=_template(_place("rag/conversation"), files["rag/conversation"]),
         general=_template(_place("rag/general"), files["rag/general"]),
+        agent=_template(_place("agent/answer"), files["agent/answer"]),
         summary=_template(summary_place, files["memory/summary"]),
         expand=_template(_place("retrieval/expand"), files["retrieval/expand"]),
         repair=_template(_place("llm/repair"), files["llm/repair"]),

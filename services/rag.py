@@ -37,6 +37,8 @@ class Draft:
 
     `history` holds the messages that it was shown, as text. `general` tells whether it was allowed to answer from
     general knowledge. `instructions` is what the product told it: the system message without the fenced part.
+    `results` are what tools other than the search returned; figures may come from them. `tool_calls` names the tools
+    that were called, in order.
     """
 
     text: str
@@ -46,6 +48,8 @@ class Draft:
     history: tuple[str, ...]
     general: bool
     instructions: str = ""
+    results: tuple[str, ...] = ()
+    tool_calls: tuple[str, ...] = ()
 
 
 class _Basis(StrEnum):
@@ -152,14 +156,7 @@ class RagChain:
         return merge_message_runs(prompt.to_messages())
 
     def _instructions_of(self, basis: _Basis) -> str:
-        """Return the system messages of a prompt without the lines between the first and the last fence."""
-        kept: list[str] = []
-        for message in self._filled(basis, FENCE_BEGIN, "", (), ""):
-            if message.type == "system":
-                lines = message.text.split("\n")
-                fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
-                kept += lines[: fences[0]] + lines[fences[-1] + 1 :] if fences else lines
-        return "\n".join(kept)
+        return without_fenced(self._filled(basis, FENCE_BEGIN, "", (), ""))
 
 
 def _with_history(
@@ -170,6 +167,17 @@ def _with_history(
         # Deprecated, to be removed in langchain-core 2.0, which the lock excludes; the specification names it.
         warnings.simplefilter("ignore", DeprecationWarning)
         return RunnableWithMessageHistory(chain, lambda: history)
+
+
+def without_fenced(prompt: Sequence[BaseMessage]) -> str:
+    """Return the system messages of a prompt without the lines between the first and the last fence."""
+    kept: list[str] = []
+    for message in prompt:
+        if message.type == "system":
+            lines = message.text.split("\n")
+            fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
+            kept += lines[: fences[0]] + lines[fences[-1] + 1 :] if fences else lines
+    return "\n".join(kept)
 
 
 def format_summary(summary: str, fence: str) -> str:

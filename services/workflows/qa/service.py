@@ -4,6 +4,7 @@ import asyncio
 import logging
 from dataclasses import replace
 
+from services.agent.layer import AgentLayer
 from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
 from services.errors import (
@@ -24,6 +25,7 @@ from services.records.conversations import Source
 from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever
 from services.retrieval.wording import asks_something, follows_up
+from services.roles import Role
 from services.session import KnowledgeCollection, chat_of
 from services.tracing.models import Outcome, RequestKind
 from services.tracing.service import TraceService
@@ -41,7 +43,7 @@ _NOT_REMEMBERED = f"（这一轮对话没能记下来，后面可能接不上。
 class QuestionAnswering:
     """Answers by the model, or by quotation if there is no model, it fails or its budget is spent.
 
-    Without `budget` the model may be called without limit.
+    Without `budget` the model may be called without limit. With `agent` the model may use tools for what it was asked.
     """
 
     def __init__(
@@ -53,7 +55,9 @@ class QuestionAnswering:
         traces: TraceService,
         about_files: AboutFiles,
         budget: ModelBudget | None = None,
+        agent: AgentLayer | None = None,
     ) -> None:
+        self._agent = agent
         self._retriever = retriever
         self._about_files = about_files
         self._chain = chain
@@ -72,8 +76,11 @@ class QuestionAnswering:
         collection: KnowledgeCollection,
         question: Question,
         names: UploaderNames = by_number,
+        role: Role = Role.MEMBER,
     ) -> Answer:
         """Answer and remember the turn. `names` says what to call the uploader of a file, if that is asked.
+
+        `role` is that of the person who asks, and decides which tools an agent has.
 
         Always return something to send; raise only if the records themselves fail.
         """
@@ -104,7 +111,7 @@ class QuestionAnswering:
                         if reply is not None and retrieval.status is not RetrievalStatus.USABLE:
                             answer = reply.answer
                         else:
-                            answer = await self._answered(question, retrieval, turn.history)
+                            answer = await self._answered(question, retrieval, turn.history, collection.name, role)
                             if reply is not None and says_nothing(answer):
                                 answer = reply.answer
                 except SearchIndexError as error:
@@ -178,11 +185,16 @@ class QuestionAnswering:
             return _noticed(reply.answer, error.told())
         return answer if answer.sources and not says_nothing(answer) else reply.answer
 
-    async def _answered(self, question: Question, retrieval: Retrieval, history: TurnHistory) -> Answer:
+    async def _answered(
+        self, question: Question, retrieval: Retrieval, history: TurnHistory, collection: str, role: Role
+    ) -> Answer:
         if self._chain is None:
             return await _quoted(question, retrieval)
         try:
-            draft = await self._chain.write(question, retrieval, history)
+            if self._agent is not None:
+                draft = await self._agent.write(question, collection, history, role, retrieval)
+            else:
+                draft = await self._chain.write(question, retrieval, history)
             # Reviewing the longest reply takes some hundred milliseconds.
             return await asyncio.to_thread(review, draft)
         except ModelBudgetSpent:

@@ -190,8 +190,8 @@ def _without_source_list(text: str) -> str:
 
 
 def _said(draft: Draft) -> str:
-    """Return what the conversation vouches for: the question and the history."""
-    return "\n".join((draft.question.text, draft.question.quoted, _history(draft)))
+    """Return what vouches for an answer beside the passages: the question, the history and the results of tools."""
+    return "\n".join((draft.question.text, draft.question.quoted, _history(draft), *draft.results))
 
 
 def _known_addresses(draft: Draft) -> frozenset[str]:
