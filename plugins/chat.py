@@ -21,6 +21,7 @@ from services.grounding.models import Answer, AnswerKind
 from services.pictures.models import Unread, notice_of, sentence_of
 from services.pictures.service import MOST_PICTURES, PicturesText
 from services.retrieval.models import Question
+from services.roles import Role
 from services.session import KnowledgeCollection
 from services.workflows.qa.models import MAX_QUESTION_CHARS
 from services.workflows.qa.service import QuestionPlace
@@ -85,6 +86,9 @@ async def _answer(
             session = speaker.session
             await show_reaction(speaker.bot, speaker.place, session.user_id, session.group_id, speaker.message_id)
 
+        # Only tools depend on the role, and some clients must be asked for it.
+        role = await speaker.role() if settings().agent.enabled else Role.MEMBER
+
         async def answered() -> Answer | Unread:
             nonlocal question
             async with questions.place(speaker.session):
@@ -98,6 +102,7 @@ async def _answer(
                     asked.collection,
                     question,
                     uploader_names(speaker, asked),
+                    role,
                     place=_place(speaker),
                 )
             return replace(answer, notice=answer.notice + _picture_notice(len(pictures), read))

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from services.access import Access
+from services.agent.layer import AgentLayer
 from services.budgets.fair_queue import FairQueue
 from services.budgets.model import ModelBudget, require_prices
 from services.budgets.questions import QuestionBudget
@@ -306,6 +307,7 @@ async def _open_answering(
         faq,
         budget,
         Reviewing(reviews, checkpoints, settings.review.below, settings.review.show_draft),
+        AgentLayer(models.answers, prompts, retriever, settings.agent) if models and settings.agent.enabled else None,
     )
     reviews.continue_with(service.resume)
     reviews.teach(Teaching(faq).learn)

@@ -6,7 +6,8 @@
     ├── ModelError             QZ-M01  the language model returned no usable answer
     │   ├── ModelTimeout       QZ-M02  it did not answer within LLM__TIMEOUT_S
     │   ├── ModelUnavailable   QZ-M03  it is unreachable or returns errors
-    │   └── ModelBudgetSpent   QZ-M04  the chat has used up its calls or tokens of the day
+    │   ├── ModelBudgetSpent   QZ-M04  the chat has used up its calls or tokens of the day
+    │   └── AgentLimitReached  QZ-M05  the agent found no answer within the calls and the time of a turn
     ├── EmbeddingError         QZ-R01  the embedding model returned no vectors
     ├── RerankError            QZ-R02  the rerank service returned no usable scores
     ├── SearchIndexError       QZ-R03  the search index failed
@@ -99,6 +100,13 @@ class ModelBudgetSpent(ModelError):
     """The group or private chat has used up its calls or tokens of the day; the model was not called."""
 
     code = "QZ-M04"
+    expected = True
+
+
+class AgentLimitReached(ModelError):
+    """The agent found no answer within the calls and the time that one turn has."""
+
+    code = "QZ-M05"
     expected = True
 
 

@@ -37,8 +37,9 @@ class Prompts:
 
     `persona` is plain text that other prompts include. `analyse` reads a question before it is searched. `answer`
     answers it from references, and `technical` does so in a structure. Without references, `general` is used if general
-    knowledge is allowed, otherwise `conversation`. `repair` gives a structured output that does not fit back to the
-    model. `picture` asks for the text of a picture, which is sent with its last message.
+    knowledge is allowed, otherwise `conversation`. `agent` is that of a model that uses tools. `repair` gives a
+    structured output that does not fit back to the model. `picture` asks for the text of a picture, which is sent with
+    its last message.
     """
 
     persona: str
@@ -47,6 +48,7 @@ class Prompts:
     technical: ChatPromptTemplate
     conversation: ChatPromptTemplate
     general: ChatPromptTemplate
+    agent: ChatPromptTemplate
     summary: ChatPromptTemplate
     repair: ChatPromptTemplate
     picture: ChatPromptTemplate
@@ -60,6 +62,7 @@ _VARIABLES: Mapping[str, frozenset[str]] = {
     "rag/general": frozenset({"persona", "today", "chat", "fence", "context", "chat_history", "input"}),
     "qa/analyse": frozenset({"fence", "conversation", "question"}),
     "qa/technical": frozenset({"persona", "today", "fence", "context", "chat_history", "input"}),
+    "agent/answer": frozenset({"persona", "nothing", "chat", "fence", "context", "chat_history", "input"}),
     "memory/summary": frozenset({"history_text"}),
     "llm/repair": frozenset({"fence", "error"}),
     "pictures/read": frozenset(),
@@ -97,6 +100,7 @@ def load_prompts(directory: Path = PROMPTS_DIRECTORY, summary_text: str = "") ->
         technical=_template(_place("qa/technical"), files["qa/technical"]),
         conversation=_template(_place("rag/conversation"), files["rag/conversation"]),
         general=_template(_place("rag/general"), files["rag/general"]),
+        agent=_template(_place("agent/answer"), files["agent/answer"]),
         summary=_template(summary_place, files["memory/summary"]),
         repair=_template(_place("llm/repair"), files["llm/repair"]),
         picture=_template(_place("pictures/read"), files["pictures/read"]),

@@ -42,7 +42,8 @@ class Draft:
 
     `history` holds the messages that it was shown, as text, without answers that were doubtful. `general` tells whether
     it was allowed to answer from general knowledge. `instructions` is what the product told it: the system message
-    without the fenced part and the date, which is `today`.
+    without the fenced part and the date, which is `today`. `results` are what tools other than the search returned;
+    figures may come from them. `tool_calls` names the tools that were called, in order.
     """
 
     text: str
@@ -53,6 +54,8 @@ class Draft:
     general: bool
     instructions: str = ""
     today: str = ""
+    results: tuple[str, ...] = ()
+    tool_calls: tuple[str, ...] = ()
 
 
 class _Basis(StrEnum):
@@ -191,14 +194,7 @@ class RagChain:
         return merge_message_runs(prompt.to_messages())
 
     def _instructions_of(self, basis: _Basis) -> str:
-        """Return the system messages of a prompt without the lines between the first and the last fence."""
-        kept: list[str] = []
-        for message in self._filled(basis, FENCE_BEGIN, "", (), "", ""):
-            if message.type == "system":
-                lines = message.text.split("\n")
-                fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
-                kept += lines[: fences[0]] + lines[fences[-1] + 1 :] if fences else lines
-        return "\n".join(kept)
+        return without_fenced(self._filled(basis, FENCE_BEGIN, "", (), "", ""))
 
 
 def _with_history(
@@ -218,6 +214,17 @@ def today_text(day: datetime.date) -> str:
     '2026年11月22日，星期日'
     """
     return f"{day.year}年{day.month}月{day.day}日，星期{_WEEKDAYS[day.weekday()]}"
+
+
+def without_fenced(prompt: Sequence[BaseMessage]) -> str:
+    """Return the system messages of a prompt without the lines between the first and the last fence."""
+    kept: list[str] = []
+    for message in prompt:
+        if message.type == "system":
+            lines = message.text.split("\n")
+            fences = [place for place, line in enumerate(lines) if line.startswith(FENCE_BEGIN)]
+            kept += lines[: fences[0]] + lines[fences[-1] + 1 :] if fences else lines
+    return "\n".join(kept)
 
 
 def format_summary(summary: str, fence: str) -> str:

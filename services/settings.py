@@ -29,6 +29,9 @@ FILE_TYPES = (
     *("png", "jpg", "jpeg", "webp", "bmp"),
 )
 
+# The tools that the agent layer has.
+AGENT_TOOLS = ("knowledge_search", "time", "calculator")
+
 # Eight random letters and digits withstand years of guessing over a network.
 _MIN_PUBLIC_TOKEN_CHARS = 8
 # `isdigit` is also true for ９, which is never equal to the number that a client reports.
@@ -222,6 +225,29 @@ class AnswerSettings(SettingsSection):
     general_knowledge: bool = Field(False, description="资料里没有时，是否让模型凭常识回答（会注明不是出自资料）")
 
 
+class AgentSettings(SettingsSection):
+    """The agent layer: the model may use tools before it answers. Each call of the model counts as one."""
+
+    enabled: bool = Field(
+        False,
+        description="让模型先用工具（查资料、看时间、计算）再回答，一个问题可能多调用几次模型；没有模型时不起作用",
+    )
+    tools_member: Items = Field(AGENT_TOOLS, description="群成员的问题可以用哪些工具，逗号分隔")
+    tools_admin: Items = Field(AGENT_TOOLS, description="管理员的问题可以用哪些工具，逗号分隔")
+    max_model_calls: int = Field(5, ge=1, le=10, description="一个问题最多调用几次模型，最后一次不再给工具")
+    max_tool_calls: int = Field(8, ge=1, le=20, description="一个问题最多用几次工具")
+    timeout_s: int = Field(90, ge=5, le=600, description="一个问题从开始查到写完最多几秒")
+
+    @model_validator(mode="after")
+    def _tools_exist(self) -> "AgentSettings":
+        for name, tools in (("AGENT__TOOLS_MEMBER", self.tools_member), ("AGENT__TOOLS_ADMIN", self.tools_admin)):
+            if unknown := sorted(set(tools) - set(AGENT_TOOLS)):
+                raise ValueError(f"{name} 里没有 {'、'.join(unknown)} 这个工具，可用 {'、'.join(AGENT_TOOLS)}")
+            if len(set(tools)) < len(tools):
+                raise ValueError(f"{name} 里有重复的工具")
+        return self
+
+
 class BudgetSettings(SettingsSection):
     """Limits on the use of the bot by one member and one group, so that some cannot use it up for all."""
 
@@ -345,6 +371,7 @@ class Settings(SettingsSection):
     retrieval: RetrievalSettings = RetrievalSettings.model_construct()
     rerank: RerankSettings = RerankSettings.model_construct()
     answer: AnswerSettings = AnswerSettings.model_construct()
+    agent: AgentSettings = AgentSettings.model_construct()
     budget: BudgetSettings = BudgetSettings.model_construct()
     proactive: ProactiveSettings = ProactiveSettings.model_construct()
     review: ReviewSettings = ReviewSettings.model_construct()
@@ -364,6 +391,8 @@ class Settings(SettingsSection):
             raise ValueError("HOST 不是本机地址，必须填 ONEBOT_ACCESS_TOKEN，否则任何人都能冒充管理员")
         if self.sandbox_enabled and not _is_loopback(self.host) and not self.sandbox.token.get_secret_value():
             raise ValueError("HOST 不是本机地址，打开试用网页必须填 SANDBOX__TOKEN，否则任何人都能冒充群主")
+        if self.agent.enabled and self.answer.general_knowledge:
+            raise ValueError("AGENT__ENABLED 和 ANSWER__GENERAL_KNOWLEDGE 不能同时为 true，用工具时只按资料回答")
         not_numbers = [item for item in self.superusers if not _QQ_NUMBER.fullmatch(item)]
         if not_numbers:
             raise ValueError(f"SUPERUSERS 要填 QQ 号，不能是 {'、'.join(not_numbers)}")

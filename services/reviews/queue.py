@@ -21,7 +21,6 @@ from services.memory.order import SessionOrder
 from services.memory.turns import Turn, Turns
 from services.records.reviews import Decided, Review, ReviewReason, ReviewRecords, ReviewRequest
 from services.records.tables import ReviewState, TurnOutcome
-from services.retrieval.wording import follows_up
 from services.reviews.answers import reviewed_answer
 from services.reviews.models import (
     Approved,
@@ -189,9 +188,6 @@ class ReviewQueue:
 
     async def _pass_on(self, review: Review) -> None:
         if self._on_approved is None or review.learnt or review.decision is Decided.REJECTED:
-            return
-        # 那周五呢 asks something else each time.
-        if follows_up(review.request.question):
             return
         try:
             await self._on_approved(review)

@@ -19,6 +19,7 @@ CODES = {
     "ModelTimeout": "QZ-M02",
     "ModelUnavailable": "QZ-M03",
     "ModelBudgetSpent": "QZ-M04",
+    "AgentLimitReached": "QZ-M05",
     "EmbeddingError": "QZ-R01",
     "RerankError": "QZ-R02",
     "SearchIndexError": "QZ-R03",

@@ -18,6 +18,7 @@ PROMPTS = [
     "rag/answer",
     "rag/conversation",
     "rag/general",
+    "agent/answer",
     "memory/summary",
     "qa/analyse",
     "qa/technical",
@@ -73,6 +74,7 @@ def test_the_shipped_prompts_load_and_fill() -> None:
     for template, mark in (
         (prompts.conversation, {"nothing": "【没有】", "chat": "【闲聊】"}),
         (prompts.general, {"chat": "【闲聊】"}),
+        (prompts.agent, {"nothing": "【没有】", "chat": "【闲聊】"}),
     ):
         messages = template.format_messages(**values | mark | {"fence": "==边界==", "context": "摘要"})
         assert messages[0].text.count("==边界==") == 3

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from services.errors import SettingsError
 from services.session import KnowledgeScope, SessionScope
-from services.settings import FILE_TYPES, Settings, load_settings, setting_fields
+from services.settings import AGENT_TOOLS, FILE_TYPES, Settings, load_settings, setting_fields
 
 REPOSITORY = Path(__file__).parents[2]
 NOWHERE = Path("does-not-exist.env")
@@ -38,6 +38,9 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "RETRIEVAL__MIN_QUALIFIED_COUNT": (1, 1, 10),
     "RETRIEVAL__MAX_REFERENCE_CHARS": (4000, 500, 32000),
     "RERANK__TIMEOUT_S": (5, 0.5, 60),
+    "AGENT__MAX_MODEL_CALLS": (5, 1, 10),
+    "AGENT__MAX_TOOL_CALLS": (8, 1, 20),
+    "AGENT__TIMEOUT_S": (90, 5, 600),
     "BUDGET__MEMBER_QUESTIONS_PER_MINUTE": (6, 0, 600),
     "BUDGET__MEMBER_QUESTIONS_PER_DAY": (200, 0, 100_000),
     "BUDGET__GROUP_QUESTIONS_PER_DAY": (1000, 0, 1_000_000),
@@ -75,6 +78,7 @@ OPTIONAL: dict[str, tuple[float, float]] = {
     "RETRIEVAL__MIN_RERANK_SCORE": (0, 1),
 }
 SWITCHES = {
+    "AGENT__ENABLED": False,
     "ANSWER__GENERAL_KNOWLEDGE": False,
     "REVIEW__SHOW_DRAFT": False,
     "RENDER__ENABLED": True,
@@ -109,6 +113,8 @@ LISTS: dict[str, tuple[str, ...]] = {
     "KNOWLEDGE__FILE_TYPES": FILE_TYPES,
     "KNOWLEDGE__CLIENT_FILE_DIRS": (),
     "LLM__PRICES": (),
+    "AGENT__TOOLS_MEMBER": AGENT_TOOLS,
+    "AGENT__TOOLS_ADMIN": AGENT_TOOLS,
 }
 TEXTS = {
     "HOST": "127.0.0.1",
@@ -469,3 +475,13 @@ def _written(name: str) -> str:
     if name in SECRETS:
         return value.get_secret_value()
     return ",".join(value) if isinstance(value, tuple) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def test_the_tools_of_an_agent_exist() -> None:
+    settings = load(AGENT__TOOLS_MEMBER="knowledge_search", AGENT__TOOLS_ADMIN="time, calculator").agent
+    assert (settings.tools_member, settings.tools_admin) == (("knowledge_search",), ("time", "calculator"))
+    assert refusal(AGENT__TOOLS_MEMBER="knowledge_search,shell") == (
+        "设置不对：AGENT__TOOLS_MEMBER 里没有 shell 这个工具，可用 knowledge_search、time、calculator。请改正后再启动。"
+    )
+    assert "AGENT__TOOLS_ADMIN 里有重复的工具" in refusal(AGENT__TOOLS_ADMIN="time,time")
+    assert "不能同时为 true" in refusal(AGENT__ENABLED="true", ANSWER__GENERAL_KNOWLEDGE="true")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from services.index.tokens import normalise
 from services.retrieval.models import Question
 from services.retrieval.wording import content_runs
+from services.text.categories import WORDS
 from services.workflows.qa.models import MainCategory, QuestionCategory, TechnicalSubCategory
 
 _MOST_KEYWORDS = 8
@@ -29,22 +30,6 @@ _SUB_CATEGORIES: Mapping[TechnicalSubCategory, re.Pattern[str]] = {
     ),
     TechnicalSubCategory.OPTIMIZATION: re.compile(
         r"性能|优化|太慢|很慢|变慢|加速|显存|内存(?:不足|占用|溢出|泄漏)|提速|并发|\b(?:oom|slow|latency|throughput|performance|optimi[sz]e)\b"
-    ),
-}
-_CATEGORIES: Mapping[MainCategory, re.Pattern[str]] = {
-    MainCategory.MODEL_USAGE: re.compile(
-        r"模型|微调|推理|权重|提示词|大语言|分词器|量化|\b(?:llm|model|fine-?tun\w*|infer(?:ence)?|prompt|token(?:izer)?|lora|embedding)s?\b"
-    ),
-    MainCategory.TECHNICAL: re.compile(
-        r"代码|命令|接口|函数|参数|脚本|编译|数据库|日志|变量|调用|插件"
-        r"|\b(?:api|code|cmd|shell|ssh|git|linux|windows|script|sql|json|yaml|http)\b|`[^`]+`"
-    ),
-    MainCategory.PLATFORM: re.compile(
-        r"登[录陆]|注册|账[号户]|帐[号户]|密码|上传|下载|平台|网站|系统|小程序|公众号|客户端|网页|权限|积分|会员|缴费|充值"
-        r"|\b(?:app|login|account|upload|download|website|platform)\b"
-    ),
-    MainCategory.PROJECT: re.compile(
-        r"作业|实验报告|课题|课程设计|毕业设计|毕设|大作业|项目|论文|答辩|选题|开题|竞赛|比赛|\b(?:project|homework|assignment|thesis)\b"
     ),
 }
 # What says that something is wrong or wanted, but not what it is about.
@@ -84,7 +69,7 @@ def classify_by_rules(question: Question) -> QuestionCategory | None:
     # Who names an error wants it gone, whatever else they name.
     is_broken = found[TechnicalSubCategory.DEBUGGING] > 0
     sub_category = TechnicalSubCategory.DEBUGGING if is_broken else max(found, key=lambda name: found[name])
-    counts = {name: len(pattern.findall(text)) for name, pattern in _CATEGORIES.items()}
+    counts = {MainCategory(name): len(pattern.findall(text)) for name, pattern in WORDS.items()}
     counts[MainCategory.TECHNICAL] += sum(found.values())
     best = max(counts, key=lambda name: counts[name])
     if not counts[best]:

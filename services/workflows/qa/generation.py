@@ -5,14 +5,16 @@ import logging
 import re
 from dataclasses import dataclass, replace
 
+from services.agent.layer import AgentLayer
 from services.budgets.model import ModelBudget
-from services.errors import ModelBudgetSpent, ModelError, ModelTimeout, ModelUnavailable, RerankError
+from services.errors import ModelBudgetSpent, ModelError, ModelTimeout, ModelUnavailable, RerankError, SearchIndexError
 from services.grounding.models import Answer, AnswerKind
 from services.grounding.quoted import excerpt_answer, nothing_found
 from services.memory.history import TurnHistory
 from services.rag import RagChain
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.retrieval.wording import asks_something
+from services.roles import Role
 from services.workflows.qa.about_files import FileReply
 from services.workflows.qa.models import QuestionCategory, TechnicalAnswer
 from services.workflows.qa.small_talk import small_talk_reply
@@ -32,18 +34,22 @@ _OF_CONVERSATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An answer, with the structured one that it was written from, if any."""
+    """An answer, with the structured one that it was written from and the tools that were called for it, if any."""
 
     answer: Answer
     technical: TechnicalAnswer | None = None
+    tool_calls: tuple[str, ...] = ()
 
 
 class AnswerGeneration:
     """Answers by the model, or by quotation if there is none, it fails or its budget is spent."""
 
-    def __init__(self, chain: RagChain | None, budget: ModelBudget | None = None) -> None:
+    def __init__(
+        self, chain: RagChain | None, budget: ModelBudget | None = None, agent: AgentLayer | None = None
+    ) -> None:
         self._chain = chain
         self._budget = budget
+        self._agent = agent
 
     async def answer(
         self,
@@ -52,17 +58,27 @@ class AnswerGeneration:
         history: TurnHistory,
         category: QuestionCategory | None = None,
         *,
+        collection: str,
+        role: Role = Role.MEMBER,
         include_code: bool = True,
     ) -> Written:
         """Return the answer to a question. `category` decides its shape.
 
-        If nothing was found, the model is called only for what it may answer without sources.
+        If nothing was found, the model is called only for what it may answer without sources. An agent may search
+        `collection` once more, with the tools of `role`.
         """
         if self._chain is None:
             return Written(await _quoted(question, retrieval))
-        if not retrieval.references and not await self._may_converse(self._chain, question, retrieval, history):
+        if (
+            not retrieval.references
+            and self._agent is None
+            and not await self._may_converse(self._chain, question, retrieval, history)
+        ):
             return Written(_nothing(question, retrieval))
         try:
+            if self._agent is not None and retrieval.status is not RetrievalStatus.RERANK_FAILED:
+                draft = await self._agent.write(question, collection, history, role, retrieval)
+                return Written(await asyncio.to_thread(review, draft), tool_calls=draft.tool_calls)
             if retrieval.references and retrieval.quotable and wants_structure(category):
                 found = await self._structured(self._chain, question, retrieval, history, include_code=include_code)
                 if found is not None:
@@ -75,6 +91,9 @@ class AnswerGeneration:
         except ModelError as error:
             log.warning("no answer from the model: %s", error)
             return Written(await _without_model(question, retrieval, error))
+        except SearchIndexError as error:
+            log.exception("a search of the agent failed")
+            return Written(Answer(AnswerKind.FAILED, error.told()))
         except RerankError as error:
             # Its sentence is the warning of the retrieval, which already has the code.
             return Written(Answer(AnswerKind.FAILED, error.user_message))

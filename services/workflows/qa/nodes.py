@@ -192,9 +192,12 @@ async def generate(state: ConversationState, runtime: Runtime[QAContext]) -> dic
         work.retrieval,
         history,
         category_of(state),
+        collection=work.collection,
+        role=work.role,
         include_code=work.query is None or work.query.include_code,
     )
     work.answer = written.answer
+    work.turn.details = replace(work.turn.details, tool_calls=written.tool_calls)
     if reply is not None and says_nothing(work.answer):
         work.answer = reply.answer
     if work.choices:

@@ -81,6 +81,17 @@ def in_context(question: Question, before: Sequence[Exchange]) -> Question:
     return replace(question, text=text, remark="" if asks else question.text)
 
 
+def points_back(question: str) -> bool:
+    """Return whether a question says by its words that it goes on from another one.
+
+    >>> points_back("那周五呢"), points_back("它多少钱"), points_back("宿舍几点熄灯")
+    (True, True, False)
+    """
+    return _NAMES_ANOTHER.fullmatch(question) is not None or (
+        len(question) <= _MOST_POINTING and _POINTS_BACK.match(question) is not None
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Topic:
     """What is spoken of: the last question that stands alone, the latest as it was understood, what was said to it."""

@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 from pydantic import ValidationError
 
+from services.agent.layer import AgentLayer
 from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
 from services.errors import ModelError
@@ -26,6 +27,7 @@ from services.retrieval.models import Question, Retrieval, RetrievalStatus, Stri
 from services.retrieval.retriever import Retriever
 from services.reviews.answers import reviewed_answer, waiting_text
 from services.reviews.queue import ReviewQueue
+from services.roles import Role
 from services.session import KnowledgeCollection, chat_of
 from services.tracing.models import Outcome, RequestKind
 from services.tracing.service import TraceService
@@ -75,6 +77,7 @@ class QuestionAnswering:
     """Answers by the model, or by quotation if there is no model, it fails or its budget is spent.
 
     `analyser` is None without a model. Without `budget` the model may be called without limit.
+    With `reviewing` an uncertain answer may wait for a person, with `agent` the model may use tools.
     """
 
     def __init__(
@@ -89,11 +92,12 @@ class QuestionAnswering:
         faq: FaqService,
         budget: ModelBudget | None = None,
         reviewing: Reviewing | None = None,
+        agent: AgentLayer | None = None,
     ) -> None:
         self._services = QAServices(
             retriever=retriever,
             about_files=about_files,
-            generation=AnswerGeneration(chain, budget),
+            generation=AnswerGeneration(chain, budget, agent),
             analyser=analyser,
             strictness=chain.strictness if chain else Strictness.ASKED,
             faq=faq,
@@ -119,11 +123,13 @@ class QuestionAnswering:
         collection: KnowledgeCollection,
         question: Question,
         names: UploaderNames = by_number,
+        role: Role = Role.MEMBER,
         *,
         place: QuestionPlace | None = None,
     ) -> Answer:
         """Answer and remember the turn. `names` says what to call the uploader of a file, if that is asked.
 
+        `role` is that of the person who asks, and decides which tools an agent has.
         If the answer is too uncertain for the group's settings, a person decides about it first, for which `place` says
         where the question was asked. The answer is then that it will take a while.
 
@@ -133,7 +139,7 @@ class QuestionAnswering:
         async with self._turns.begin(session_id, user_id, question.shown) as turn:
             chat = chat_of(session_id)
             can_wait = place is not None and turn.id is not None
-            work = TurnWork(collection.name, question, turn, query, names, can_wait)
+            work = TurnWork(collection.name, question, turn, query, names, role, can_wait)
             with (
                 charged(Charge(chat, turn.id)),
                 self._traces.request(

@@ -11,6 +11,7 @@ from services.faq.models import FaqEntry
 from services.grounding.models import Answer
 from services.memory.turns import Turn
 from services.retrieval.models import Question, Retrieval
+from services.roles import Role
 from services.workflows.qa.about_files import FileReply, UploaderNames, by_number
 from services.workflows.qa.models import QuestionAnalysis, TechnicalAnswer, UserQuery
 
@@ -60,6 +61,7 @@ class TurnWork:
     turn: Turn
     query: UserQuery | None
     names: UploaderNames = by_number
+    role: Role = Role.MEMBER
     can_wait: bool = False
     whole: Question | None = None
     file_reply: FileReply | None = None

@@ -197,8 +197,9 @@ def _without_source_list(text: str) -> str:
 
 
 def _said(draft: Draft) -> str:
-    """Return what needs no source: the question, the date that the model was told, and the history."""
-    return "\n".join((draft.question.text, draft.question.material, draft.today, _history(draft)))
+    """Return what needs no source: the question, the date, the history, and the results of tools."""
+    parts = (draft.question.text, draft.question.material, draft.today, _history(draft), *draft.results)
+    return "\n".join(parts)
 
 
 def _known_addresses(draft: Draft) -> frozenset[str]:
