@@ -228,7 +228,8 @@ async def _remembered(turn: Turn, answer: Answer) -> Answer:
 
 async def _in_context(question: Question, turn: Turn) -> Question:
     """Return the question with what it leaves out of the earlier ones."""
-    return in_context(question, exchanges(await turn.history.aget_messages()))
+    # The first call loads the model.
+    return await asyncio.to_thread(in_context, question, exchanges(await turn.history.aget_messages()))
 
 
 def _noticed(answer: Answer, notice: str) -> Answer:
