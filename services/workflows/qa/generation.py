@@ -34,11 +34,15 @@ _OF_CONVERSATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An answer, with the structured one that it was written from and the tools that were called for it, if any."""
+    """An answer, with the structured one that it was written from, if any.
+
+    If an agent wrote it, `tool_calls` names the tools that it used, and `retrieval` is everything that it found.
+    """
 
     answer: Answer
     technical: TechnicalAnswer | None = None
     tool_calls: tuple[str, ...] = ()
+    retrieval: Retrieval | None = None
 
 
 class AnswerGeneration:
@@ -78,7 +82,8 @@ class AnswerGeneration:
         try:
             if self._agent is not None and retrieval.status is not RetrievalStatus.RERANK_FAILED:
                 draft = await self._agent.write(question, collection, history, role, retrieval)
-                return Written(await asyncio.to_thread(review, draft), tool_calls=draft.tool_calls)
+                answer = await asyncio.to_thread(review, draft)
+                return Written(answer, tool_calls=draft.tool_calls, retrieval=draft.retrieval)
             if retrieval.references and retrieval.quotable and wants_structure(category):
                 found = await self._structured(self._chain, question, retrieval, history, include_code=include_code)
                 if found is not None:

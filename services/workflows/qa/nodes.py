@@ -4,6 +4,7 @@ The nodes hand live objects to each other through the `TurnWork` in the context,
 checkpoint has to keep. Their names are stored in checkpoints: a review that waits for days continues at its node.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -94,7 +95,8 @@ async def classify(state: ConversationState, runtime: Runtime[QAContext]) -> dic
     if work.file_reply is not None and work.file_reply.certain:
         return _classified(None)
     before = exchanges(await work.turn.history.aget_messages())
-    work.whole = in_context(work.question, before)
+    # The weights are loaded at the first call.
+    work.whole = await asyncio.to_thread(in_context, work.question, before)
     category = classify_by_rules(work.whole) if work.query is not None else None
     if services.analyser is not None and before and (work.whole != work.question or category is None):
         work.analysis = await services.analyser.analyse(work.question, work.turn.history)
@@ -196,7 +198,7 @@ async def generate(state: ConversationState, runtime: Runtime[QAContext]) -> dic
         role=work.role,
         include_code=work.query is None or work.query.include_code,
     )
-    work.answer = written.answer
+    work.answer, work.retrieval = written.answer, written.retrieval or work.retrieval
     work.turn.details = replace(work.turn.details, tool_calls=written.tool_calls)
     if reply is not None and says_nothing(work.answer):
         work.answer = reply.answer

@@ -11,7 +11,7 @@ from itertools import pairwise
 from langchain_core.messages import BaseMessage
 
 from services.retrieval.models import QUOTED, Question
-from services.retrieval.wording import asks_something
+from services.retrieval.wording import asks_people, asks_something
 from services.text.cleaning import clean
 from services.workflows.qa.counterparts import replaced, without_counterparts
 from services.workflows.qa.dependence import Dependence, asks_back, load_dependence, plain
@@ -77,8 +77,9 @@ def in_context(question: Question, before: Sequence[Exchange]) -> Question:
     text = None if question.quoted else rewritten(question.text, before)
     if text is None:
         return question
-    asks = asks_something(question.text) or _NAMES_ANOTHER.fullmatch(question.text) or asks_back(before[-1].answer)
-    return replace(question, text=text, remark="" if asks else question.text)
+    asks = asks_something(question.text) and not asks_people(question.text)
+    says_more = _NAMES_ANOTHER.fullmatch(question.text) or asks_back(before[-1].answer)
+    return replace(question, text=text, remark="" if asks or says_more else question.text)
 
 
 def points_back(question: str) -> bool:

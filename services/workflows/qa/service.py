@@ -244,7 +244,7 @@ class QuestionAnswering:
                 group_id=place.group_id,
                 session_id=work.turn.session_id,
                 asker_id=place.asker_id,
-                question=work.turn.question,
+                question=work.question.shown,
                 draft=draft.text,
                 reason=ReviewReason.LOW_CONFIDENCE,
                 question_id=place.message_id,

@@ -5,6 +5,7 @@ import logging
 from services.faq.models import Approver, FaqOrigin, Refused
 from services.faq.service import FaqService
 from services.records.reviews import Review, ReviewReason
+from services.reviews.answers import reviewed_answer
 from services.workflows.qa.rewriting import points_back
 
 log = logging.getLogger(__name__)
@@ -22,18 +23,22 @@ class Teaching:
         self._faq = faq
 
     async def learn(self, review: Review) -> None:
-        """Write the approved answer of a review as an entry. One that says too little alone, or is too long, is left out."""
+        """Write the approved answer of a review as an entry, unless the question says too little or is too long."""
         request = review.request
         # 那周五呢 asks something else each time.
         if points_back(request.question):
             return
+        # An admin of one group does not decide what the bot says in others that share the files.
+        if request.collection != request.chat:
+            return
+        answer = reviewed_answer(review)
         written = await self._faq.add(
             request.collection,
             request.question,
-            review.answer,
+            answer.text,
             Approver(review.decided_by or 0, review.decided_by_name),
             _ORIGINS.get(request.reason, FaqOrigin.REVIEW),
-            request.sources,
+            answer.sources,
         )
         if isinstance(written, Refused):
             log.info("review %s of %s taught nothing: %s", review.number, request.chat, written.reason)

@@ -17,6 +17,7 @@ from services.budgets.charge import Charge, charged
 from services.budgets.model import ModelBudget
 from services.database import Database, open_database, sqlite_url
 from services.errors import AgentLimitReached, ModelError
+from services.faq.service import FaqService
 from services.grounding.models import AnswerKind
 from services.knowledge.catalogue import Catalogue
 from services.llm import ChatModel
@@ -26,6 +27,7 @@ from services.memory.turns import Turns
 from services.prompts import load_prompts
 from services.rag import CHAT_MARK, Draft, RagChain
 from services.records.conversations import ConversationRecords
+from services.records.faq import FaqRecords
 from services.records.traces import TraceRecords
 from services.records.usage import UsageRecords
 from services.retrieval.models import Question
@@ -96,12 +98,14 @@ class World:
         return QuestionAnswering(
             retriever,
             RagChain(chat, prompts),
+            None,
             Turns(conversations, order),
             memory,
             TraceService(TraceRecords(self.database), TraceSettings.model_construct()),
             AboutFiles(Catalogue(self.library.records, self.library.index), retriever, memory),
+            FaqService(FaqRecords(self.database), self.library.records, self.library.model),
             ModelBudget(UsageRecords(self.database), BudgetSettings.model_validate(self.budget)),
-            self.layer(chat),
+            agent=self.layer(chat),
         )
 
     async def write(self, question: Question = QUESTION, role: Role = Role.MEMBER) -> Draft:

@@ -158,19 +158,6 @@ async def test_what_is_approved_is_passed_on_once_and_what_is_rejected_is_not(da
     assert learnt == [("问一", "答一", "小李")]
 
 
-async def test_a_question_that_means_nothing_by_itself_is_not_passed_on(database: Database) -> None:
-    process = started(database, chat := Chat())
-    learnt: list[int] = []
-
-    async def learn(review: Review) -> None:
-        learnt.append(review.number)
-
-    process.queue.teach(learn)
-    opened = await waiting_review(process, "那周五呢")
-    await process.queue.decide(CHAT, opened.number, Approved(), ADMIN)
-    assert (learnt, len(chat.answers)) == ([], 1)
-
-
 async def test_what_cannot_be_passed_on_is_answered_all_the_same(database: Database) -> None:
     process = started(database, chat := Chat())
 
