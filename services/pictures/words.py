@@ -7,15 +7,13 @@ documents, written as there: what is not in any document cannot be found by it e
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Protocol
 
 _JOINERS = r"._\-/:#@+"
-_TOKEN = re.compile(rf"[A-Za-z0-9]+(?:[{_JOINERS}]+[A-Za-z0-9]+)*")
 _PART = re.compile(r"[A-Za-z0-9]+")
 _TAIL = re.compile(rf"[A-Za-z0-9]+(?:[{_JOINERS}]+[A-Za-z0-9]+)*[{_JOINERS}]?$")
 _HEAD = re.compile(rf"[A-Za-z0-9]+(?:[{_JOINERS}]+[A-Za-z0-9]+)*")
-_BREAK = re.compile(r"[ \t]*\n[ \t]*")
 # Characters that are read for each other. Every one is also tried in the other case, because words are compared so.
 _ALIKE: Mapping[str, str] = {
     "0": "o",
@@ -54,34 +52,43 @@ async def corrected(text: str, vocabulary: Vocabulary) -> str:
     Raise what `vocabulary` raises.
     """
     text = await _rejoined(text, vocabulary)
-    parts = [part for token in _TOKEN.findall(text) for part in _PART.findall(token)]
-    unknown = list(dict.fromkeys(part for part in parts if _LEAST_WORD <= len(part) <= _MOST_WORD))
-    known = await vocabulary(part.lower() for part in unknown)
-    unknown = [part for part in unknown if part.lower() not in known and not part.isdigit()]
+    parts = [part for part in dict.fromkeys(_PART.findall(text)) if _LEAST_WORD <= len(part) <= _MOST_WORD]
+    known = await vocabulary(part.lower() for part in parts)
+    unknown = [part for part in parts if part.lower() not in known and not part.isdigit()]
     wanted: dict[str, None] = {}
+    tried: list[str] = []
     # Most languages name the error in the last line.
     for part in reversed(unknown):
-        for word in (*_variants(part), *_pieces(part)):
-            if len(wanted) < _MOST_CANDIDATES:
-                wanted[word] = None
+        if len(wanted) >= _MOST_CANDIDATES:
+            break
+        tried.append(part)
+        wanted.update(dict.fromkeys((*_variants(part), *_pieces(part))))
     known = {**known, **await vocabulary(wanted)}
-    replaced = {part: better for part in unknown if (better := _replacement(part, known)) != part}
+    replaced = {part: better for part in tried if (better := _replacement(part, known)) != part}
     return _PART.sub(lambda found: replaced.get(found[0], found[0]), text) if replaced else text
 
 
 async def _rejoined(text: str, vocabulary: Vocabulary) -> str:
     """Return the text with names in one piece that a line end cuts."""
-    breaks = list(_BREAK.finditer(text))
-    joins: dict[int, list[str]] = {}
-    for place in breaks:
-        tail, head = _TAIL.search(text[: place.start()]), _HEAD.match(text, place.end())
-        if tail and head:
-            ends = (_PART.findall(tail[0])[-1], _PART.findall(head[0])[0])
-            whole = (tail[0] + head[0]).lower()
-            joined = [whole] if tail[0][-1] in "._-/:#@+" else [whole, "".join(ends).lower()]
-            joins[place.start()] = [word for word in joined if len(word) <= 2 * _MOST_WORD]
-    known = await vocabulary(word for joined in joins.values() for word in joined)
-    return _BREAK.sub(lambda found: "" if any(w in known for w in joins.get(found.start(), ())) else found[0], text)
+    lines = text.split("\n")
+    joins: list[list[str]] = []
+    for line, following in pairwise(lines):
+        tail, head = _TAIL.search(line.rstrip()[-_MOST_WORD:]), _HEAD.match(following.lstrip()[:_MOST_WORD])
+        joins.append(_joined(tail[0], head[0]) if tail and head else [])
+    known = await vocabulary(word for words in joins for word in words)
+    rejoined = lines[0]
+    for words, line in zip(joins, lines[1:], strict=True):
+        is_cut = any(word in known for word in words)
+        rejoined = rejoined.rstrip() + line.lstrip() if is_cut else f"{rejoined}\n{line}"
+    return rejoined
+
+
+def _joined(tail: str, head: str) -> list[str]:
+    """Return the words that the end of one line and the beginning of the next may be together."""
+    whole = (tail + head).lower()
+    if not tail[-1].isalnum():
+        return [whole]
+    return [whole, (_PART.findall(tail)[-1] + _PART.findall(head)[0]).lower()]
 
 
 def _replacement(part: str, known: Mapping[str, str]) -> str:

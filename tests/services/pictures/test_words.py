@@ -1,5 +1,6 @@
 """Tests of matching a recognised text with the words of a knowledge base."""
 
+import time
 from collections.abc import Iterable, Mapping
 
 import pytest
@@ -84,4 +85,30 @@ async def test_a_page_of_unknown_words_asks_for_a_bounded_number() -> None:
         f"supercalifragilisticexpialidocious{'il1o0' * 3}{n} allwordsaretogetherhere{'x' * n}" for n in range(200)
     )
     assert await corrected(text, vocabulary) == text
-    assert sum(asked) <= 4000
+    assert sum(asked) <= 5000
+
+
+def _letters(count: int) -> str:
+    return "".join(chr(0x61 + (number * number) % 26) for number in range(count))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "il1o05s8b2z" * 545,
+        "a" * 6000,
+        "il1o" + "\nil1o" * 1200,
+        _letters(6000),
+        "a-" * 3000,
+        " ".join(["il1o0s5b8z2a"] * 460),
+    ],
+    ids=range(6),
+)
+async def test_no_picture_stops_the_event_loop(text: str) -> None:
+    async def vocabulary(words: Iterable[str]) -> Mapping[str, str]:
+        # Everything that is asked for is known, which is the most work.
+        return {word: word for word in words if len(word) < 4}
+
+    began = time.process_time()
+    await corrected(text, vocabulary)
+    assert time.process_time() - began < 0.1
