@@ -267,7 +267,7 @@ def _built(stored: Sequence[StoredFaq], fingerprint: str, unrelated: float | Non
         ApprovedQuestion(
             each.number,
             read_wording(each.question),
-            normal_question(each.answer),
+            " ".join(each.answer.split()),
             _vector(each, fingerprint) if unrelated is not None else None,
         )
         for each in stored

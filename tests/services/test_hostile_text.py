@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.errors import ServiceError
+from services.faq.wording import read_wording
 from services.grounding.citations import normalise_citations
 from services.grounding.figures import figures, stated_figures
 from services.grounding.plain_text import plain_text
@@ -57,6 +58,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "stated figures": stated_figures,
     "summary": lambda text: complete_summary([f"用户：{text}"], "摘要"),
     "question": lambda text: build_query(Question(text, text)),
+    "wording of an approved question": read_wording,
     "wording": lambda text: (small_talk_reply(text), asks_something(text), asks_people(text), follows_up(text)),
     "duration": parse_duration,
     "links": lambda text: without_unknown_links(text, known_addresses((text[: len(text) // 2],))),
