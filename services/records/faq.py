@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from services.database import Database
@@ -154,7 +154,7 @@ async def _entries(session: AsyncSession, collection: str, number: int | None = 
     return tuple(_stored(row) for row in await session.execute(chosen.order_by(FaqRecord.number)))
 
 
-def _stored(row: Row[Any]) -> StoredFaq:
+def _stored(row: Sequence[Any]) -> StoredFaq:
     values = dict(zip(_NAMES, row, strict=True))
     sources: StoredSources | None = values["sources"]
     basis: StoredBasis | None = values["basis"]
