@@ -17,6 +17,7 @@ from qq.faq_table import approver_of, export_table, import_table
 from qq.messages import shortened
 from qq.reports.faq import entry_text, list_text
 from qq.speaker import Speaking, asked_knowledge
+from qq.unanswered import list_unanswered
 from services.faq.models import Change, FaqOrigin, Refused, Written
 from services.roles import Rights, Role
 from services.session import KnowledgeCollection
@@ -173,6 +174,15 @@ register(
             Command("delete", ("删除",), "删除一条问答", _delete, arguments="编号", example="1", rights=_CHANGING),
             Command("import", ("导入",), "从 CSV 导入，列是问题、回答", _import, rights=_CHANGING),
             Command("export", ("导出",), "导出成 CSV", _export),
+            Command(
+                "unanswered",
+                ("待答",),
+                "没答上来的问题",
+                list_unanswered,
+                arguments="[页]",
+                example="2",
+                rights=Rights(group=Role.ADMIN, private=None),
+            ),
         ),
     )
 )

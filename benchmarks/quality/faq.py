@@ -9,11 +9,13 @@ ones. The thresholds were chosen on the pairs of one half; the report is on the 
 import argparse
 import gzip
 import json
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +48,14 @@ class Asked:
     wording: Wording
     vector: NDArray[np.float32]
     group: int
+
+
+class QuestionVectors(Protocol):
+    """A model of embeddings."""
+
+    def questions(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the unit vectors of questions."""
+        ...
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -86,7 +96,7 @@ def measure(pairs: Sequence[Pair], asked: dict[str, Asked], unrelated: float, si
         counts["other"] += 1
         counts["other direct wrong"] += found.direct is not None
         counts["other asked"] += found.direct is None and bool(found.candidates)
-    return {name: counts[name] / counts[name.split()[0]] for name in _COLUMNS}
+    return {name: _share(counts[name], counts[name.split()[0]]) for name in _COLUMNS}
 
 
 _COLUMNS = {
@@ -100,10 +110,10 @@ _COLUMNS = {
 }
 
 
-def run(vectors: Vectors, pairs: Sequence[Pair]) -> Report:
+def run(vectors: QuestionVectors, pairs: Sequence[Pair]) -> Report:
     """Measure both halves in draws of several sizes."""
     report = Report("Approved answers (LCQMC)")
-    asked = _asked(vectors, pairs)
+    asked = ask_all(vectors, pairs)
     unrelated = average_cosine(vectors.questions(UNRELATED))
     halves = np.random.default_rng(_SEED).permutation(len(pairs)) < len(pairs) // 2
     report.row("half", "entries", *_COLUMNS.values())
@@ -118,7 +128,8 @@ def run(vectors: Vectors, pairs: Sequence[Pair]) -> Report:
     return report
 
 
-def _asked(vectors: Vectors, pairs: Sequence[Pair]) -> dict[str, Asked]:
+def ask_all(vectors: QuestionVectors, pairs: Sequence[Pair]) -> dict[str, Asked]:
+    """Return every question of the pairs."""
     texts = sorted({text for pair in pairs for text in (pair.first, pair.second)})
     groups = _groups(pairs)
     found = vectors.questions([searched(text) for text in texts])
@@ -140,6 +151,10 @@ def _groups(pairs: Sequence[Pair]) -> dict[str, int]:
             leaders[first] = second
     numbers: dict[str, int] = {}
     return {text: numbers.setdefault(leader(text), len(numbers)) for text in list(leaders)}
+
+
+def _share(count: int, of: int) -> float:
+    return count / of if of else math.nan
 
 
 def _spread(values: Iterable[float]) -> str:

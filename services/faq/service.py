@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ class _Loaded:
     """The entries of a collection and their questions in memory. `incomplete` means that some vectors are missing."""
 
     stored: Sequence[StoredFaq]
+    by_number: Mapping[int, StoredFaq]
     index: QuestionIndex
     incomplete: bool
 
@@ -75,12 +76,11 @@ class FaqService:
             return FaqMatch(FaqBand.NONE)
         loaded = await self._load(collection, stored)
         found = await self._nearest(loaded.index, read_wording(question.text), question)
-        entries = {each.number: each for each in loaded.stored}
         documents = await self._visible(collection)
-        direct = None if found.direct is None else entry_of(entries[found.direct], documents)
+        direct = None if found.direct is None else entry_of(loaded.by_number[found.direct], documents)
         if direct is not None:
             return FaqMatch(FaqBand.NONE, stale=direct) if direct.stale else FaqMatch(FaqBand.DIRECT, direct)
-        candidates = [entry_of(entries[number], documents) for number in found.candidates]
+        candidates = [entry_of(loaded.by_number[number], documents) for number in found.candidates]
         choices = tuple(entry for entry in candidates if not entry.stale)[:MOST_CHOICES]
         return FaqMatch(FaqBand.ASK, choices=choices) if choices else FaqMatch(FaqBand.NONE)
 
@@ -129,7 +129,7 @@ class FaqService:
         """Write the pairs of a table, all of them or none. Those that are there already stay as they are."""
         documents = await self._visible(collection)
         present = {each.normal: each for each in await self._records.current(collection)}
-        normals = [normal_question(pair.question) for pair in pairs]
+        normals = await asyncio.to_thread(_normals, pairs)
         new = [
             NewFaq(pair.question, normal, text, (), (), FaqOrigin.IMPORT, approver.user_id, approver.name)
             for pair, normal in zip(pairs, normals, strict=True)
@@ -258,18 +258,23 @@ class FaqService:
         return np.asarray(vectors, "<f4")
 
 
+def _normals(pairs: Sequence[Pair]) -> list[str]:
+    return [normal_question(pair.question) for pair in pairs]
+
+
 def _built(stored: Sequence[StoredFaq], fingerprint: str, unrelated: float | None) -> _Loaded:
     questions = [
         ApprovedQuestion(
             each.number,
             read_wording(each.question),
-            normal_question(each.answer),
+            " ".join(each.answer.split()),
             _vector(each, fingerprint) if unrelated is not None else None,
         )
         for each in stored
     ]
     incomplete = any(question.vector is None for question in questions)
-    return _Loaded(stored, QuestionIndex(questions, unrelated or 0.0), incomplete)
+    by_number = {each.number: each for each in stored}
+    return _Loaded(stored, by_number, QuestionIndex(questions, unrelated or 0.0), incomplete)
 
 
 def _vector(stored: StoredFaq, fingerprint: str) -> Vector | None:

@@ -20,8 +20,8 @@ _TOKEN = re.compile(r"(?:(?<![a-z0-9])[-+](?=\d))?[a-z0-9]+(?:[._\-/:#@+]+[a-z0-
 _NEEDLESS = re.compile(r" (?=[^!-~])|(?<=[^!-~]) ")
 # Words that only ask for attention.
 _PLEA = re.compile(
-    r"^(?:(?:有?谁|有没有人|有人|大家)知道|我?想知道|我?想问(?:一?下)?|问一?下|请问|告诉我|请教(?:一?下)?|大家|各位|求助|跪求)+"
-    r"|(?:谢谢(?:你们?|大家|了)*|急急+|在线等|求解答?|求助|求告知)+$"
+    r"^(?:(?:有?谁|有没有人|有人|大家)知道|我?想知道|我?想问(?:一?下)?|问一?下|请问|告诉我|请教(?:一?下)?|大家|各位|求助|跪求)++"
+    r"|(?:谢谢(?:你们?|大家|了)*+|急急++|在线等|求解答?|求助|求告知)++$"
 )
 # Ways to ask the same thing. The capitals that stand for them cannot occur in a normalised text.
 _ASKING = (

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.errors import ServiceError
+from services.faq.wording import read_wording
 from services.grounding.citations import normalise_citations
 from services.grounding.figures import figures, stated_figures
 from services.grounding.plain_text import plain_text
@@ -61,6 +62,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "question": lambda text: build_query(Question(text, text)),
     "wording": lambda text: (small_talk_reply(text), asks_something(text), asks_people(text)),
     "rewriting": lambda text: (rewritten(text, [EXCHANGE]), rewritten("那周五呢", [Exchange(text, text)])),
+    "wording of an approved question": read_wording,
     "duration": parse_duration,
     "links": lambda text: without_unknown_links(text, known_addresses((text[: len(text) // 2],))),
     "cleaning": clean,

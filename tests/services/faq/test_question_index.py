@@ -61,7 +61,7 @@ def test_entries_that_resemble_each_other_need_more() -> None:
 
 def test_a_collection_of_similar_questions_has_a_smaller_unit() -> None:
     generator = np.random.default_rng(1)
-    vectors = np.float32(generator.normal(0, 0.05, (60, 8)))
+    vectors = generator.normal(0, 0.05, (60, 8)).astype(np.float32)
     vectors[:, 0] = 1
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     questions = [
