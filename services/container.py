@@ -14,6 +14,7 @@ from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
 from services.export.conversations import ConversationExport
+from services.export.reviews import ReviewExport
 from services.export.service import ExportService, Section
 from services.feedback.service import FeedbackService
 from services.index.process import IndexProcess
@@ -235,6 +236,7 @@ def _export(database: Database, dialogues: Dialogues) -> ExportService:
             Section("sessions", conversations.sessions),
             Section("messages", conversations.messages),
             Section("feedback", conversations.feedback),
+            Section("reviews", ReviewExport(ReviewRecords(database)).reviews),
         )
     )
 
