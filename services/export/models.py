@@ -4,7 +4,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.records.tables import ContentType, DialogueStatus, Resolution
+from services.records.reviews import Decided, ReviewReason
+from services.records.tables import ContentType, DialogueStatus, Resolution, ReviewState
 
 
 class ExportedRow(BaseModel):
@@ -57,3 +58,21 @@ class UserFeedback(ExportedRow):
     resolution_status: Resolution
     comment: str
     submitted_at: datetime
+
+
+class ExportedReview(ExportedRow):
+    """A question that a person decided on, or still has to. `number` counts the reviews of a group."""
+
+    group_id: str
+    number: int
+    user_id: str
+    question: str
+    draft: str
+    reason: ReviewReason
+    confidence_score: float | None = Field(ge=0, le=1)
+    state: ReviewState
+    decision: Decided | None
+    answer: str
+    decided_by: str | None
+    opened_at: datetime
+    decided_at: datetime | None

@@ -163,6 +163,12 @@ class ReviewRecords:
             found = await session.scalars(select(ReviewRecord).where(*mine).order_by(ReviewRecord.id.desc()).limit(200))
             return [_review(row) for row in found]
 
+    async def page(self, after: int, since: datetime, limit: int) -> list[Review]:
+        """Return at most `limit` reviews of all groups after the id `after` that were opened since a moment."""
+        chosen = select(ReviewRecord).where(ReviewRecord.id > after, ReviewRecord.opened_at >= since)
+        async with self._database.reading() as session:
+            return [_review(row) for row in await session.scalars(chosen.order_by(ReviewRecord.id).limit(limit))]
+
     async def count_open(self, chat: str, requested_by: int | None = None) -> int:
         """Return how many reviews of a group are open, or how many of them one person asked for."""
         chosen = select(func.count()).select_from(ReviewRecord).where(*_open_in(chat))

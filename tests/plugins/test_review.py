@@ -249,7 +249,7 @@ async def test_admins_are_told_in_private(conversation: Conversation, model_serv
             context.should_call_api("send_msg", {"message": _Saying(QUESTION), **chat}, {"message_id": message_id})
         notices = await review_messenger.announce(reviews)
     assert notices == [Notice(501, OWNER), Notice(502, ADMIN)]
-    await services().reviews._records.announced(reviews, notices)  # pyright: ignore[reportPrivateUsage]
+    await services().reviews._records.announced(reviews, notices or ())  # pyright: ignore[reportPrivateUsage]
 
     admin = conversation.by(ADMIN)
     lookup = {"group_id": conversation.group_id, "user_id": ADMIN, "no_cache": False}

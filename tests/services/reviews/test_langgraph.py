@@ -1,6 +1,6 @@
 """The queue with a real LangGraph workflow: its checkpoint survives a restart, and its loss loses nothing."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypedDict
@@ -33,7 +33,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def workflow(path: Path, review_node: str = "human_review") -> AsyncIterator[Any]:
+async def workflow(path: Path, review_node: str = "human_review") -> AsyncGenerator[Any]:
     """Yield a compiled graph with a checkpoint file, as one release of the bot has it."""
 
     def review(state: State) -> State:

@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from services.database import Database, open_database, sqlite_url
+from services.export.models import ExportedReview
+from services.export.reviews import ReviewExport
 from services.grounding.models import Answer, AnswerKind
 from services.memory.turns import Turn
 from services.records.conversations import ConversationRecords, Source
-from services.records.reviews import Review, ReviewReason
+from services.records.reviews import Decided, Review, ReviewReason
 from services.records.tables import ReviewState, TurnOutcome, TurnState
 from services.reviews.answers import WAITING, reviewed_answer, waiting_text
 from services.reviews.models import Approved, DecisionStatus, Edited, Rejected, Reviewer
@@ -253,6 +256,21 @@ async def test_a_recalled_question_is_neither_answered_nor_shown(database: Datab
     assert outcome.review is not None
     assert (outcome.review.request.question, outcome.review.request.draft) == ("", "")
     assert not chat.answers
+
+
+async def test_reviews_are_exported_page_by_page(database: Database) -> None:
+    process = started(database, Chat())
+    withdrawn = await process.queue.open(replace(request(turn_id=1), question_id=6))
+    await process.queue.withdraw(CHAT, 6)
+    for turn_id in range(2, 203):
+        await process.queue.open(request(turn_id=turn_id))
+    await process.queue.decide(CHAT, 202, Edited("十天"), ADMIN)
+    rows = [row async for row in ReviewExport(process.records).reviews(withdrawn.opened_at)]
+    assert len(rows) == 201
+    last = rows[-1]
+    assert isinstance(last, ExportedReview)
+    assert (last.number, last.decision, last.answer, last.decided_by) == (202, Decided.EDITED, "十天", "10003")
+    assert not [row async for row in ReviewExport(process.records).reviews(last.opened_at + timedelta(seconds=1))]
 
 
 async def test_only_sources_that_the_text_still_cites_stay(database: Database) -> None:
