@@ -186,7 +186,11 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             sent_answers=SentAnswers(SentAnswerRecords(database)),
             statistics=StatisticsService(StatisticsRecords(database)),
             export=_export(database, dialogues),
-            feedback=FeedbackService(FeedbackRecords(database), feedback, retriever.threshold(Strictness.ASKED)),
+            feedback=FeedbackService(
+                FeedbackRecords(database),
+                feedback,
+                retriever.threshold(chain.strictness if chain else Strictness.ASKED),
+            ),
             answering=QuestionAnswering(
                 retriever,
                 chain,
