@@ -223,7 +223,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             feedback=FeedbackService(
                 FeedbackRecords(database),
                 feedback,
-                retriever.threshold(Strictness.ASKED),
+                retriever.threshold(answers.strictness),
                 lambda low: answers.sent_reviews.doubt(low.turn_id, low.user_id, low.rating.comment),
             ),
             statistics=StatisticsService(StatisticsRecords(database)),
@@ -267,6 +267,7 @@ class _Answers:
     """What answers questions, and what people do about its answers."""
 
     service: QuestionAnswering
+    strictness: Strictness
     faq: FaqService
     reviews: ReviewQueue
     sent_reviews: SentReviews
@@ -291,6 +292,7 @@ async def _open_answering(
     traces: TraceService,
 ) -> _Answers:
     general = settings.answer.general_knowledge
+    chain = RagChain(models.answers, prompts, general_knowledge=general) if models else None
     faq = FaqService(FaqRecords(database), documents, embedding)
     stack.push_async_callback(faq.close)
     records = ReviewRecords(database)
@@ -300,7 +302,7 @@ async def _open_answering(
     await checkpoints.keep_only(await turns.checkpoints())
     service = QuestionAnswering(
         retriever,
-        RagChain(models.answers, prompts, general_knowledge=general) if models else None,
+        chain,
         QuestionAnalyser(models.small_tasks, prompts.analyse) if models else None,
         turns,
         memory,
@@ -316,6 +318,7 @@ async def _open_answering(
     scope = settings.knowledge.scope
     return _Answers(
         service,
+        chain.strictness if chain else Strictness.ASKED,
         faq,
         reviews,
         SentReviews(reviews, records, conversations, SentAnswerRecords(database), scope),

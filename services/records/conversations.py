@@ -147,9 +147,10 @@ class ConversationRecords:
             session_id, dialogue_id = ended.one()
             await add_citations(session, turn_id, sources)
             await touch_dialogue(session, dialogue_id)
-            first = await session.scalar(select(func.min(TurnRecord.id)).where(TurnRecord.dialogue_id == dialogue_id))
-            if is_farewell and first != turn_id:
-                await complete_dialogue(session, session_id)
+            if is_farewell:
+                here = TurnRecord.dialogue_id == dialogue_id
+                if await session.scalar(select(func.min(TurnRecord.id)).where(here)) != turn_id:
+                    await complete_dialogue(session, session_id)
             if turn_id <= (await session.scalar(select(_forgotten(session_id))) or 0):
                 return
             last = select(func.max(HistoryRecord.position)).where(HistoryRecord.session_id == session_id)

@@ -84,7 +84,8 @@ class FeedbackRecords:
                     comment=rating.comment,
                     source=rating.source,
                     collection=collection or "",
-                    passage_score=best.score if best is not None and collection else None,
+                    # A passage of a document that was asked for by name has the score 1, and passed no gate.
+                    passage_score=best.score if best is not None and collection and best.score < 1 else None,
                     submitted_at=now(),
                 )
             )

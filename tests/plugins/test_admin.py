@@ -4,6 +4,7 @@ import base64
 import io
 import re
 import zipfile
+from typing import Any
 
 from services.settings import Settings
 from tests.plugins.conversation import ADMIN, SUPERUSER, Call, Conversation
@@ -102,7 +103,8 @@ async def test_an_export_goes_to_the_bot_admin_in_private(conversation: Conversa
     admin = conversation.by(SUPERUSER).in_private()
     for nonsense in ("", "0", "10000", "x", "全部 1"):
         await admin.say(f"/bot export {nonsense}", "写 /bot export 30 导出最近 30 天")
-    upload = Call("upload_private_file", _Upload(), {"file_id": "f"})
+    parameters: Any = _Upload()
+    upload = Call("upload_private_file", parameters, {"file_id": "f"})
     assert re.fullmatch(
         r"导出在上面的文件里：对话 \d+ 条，消息 \d+ 条，评价 \d+ 条，审核 \d+ 条。",
         await admin.say("/bot export 全部", upload, "导出在"),

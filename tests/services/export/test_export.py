@@ -25,7 +25,7 @@ from services.records.tables import ContentType, Resolution, TurnOutcome, now
 from services.records.usage import ModelCallEntry, UsageRecords
 
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
-FIELDS = {
+FIELDS: dict[type[BaseModel], set[str]] = {
     DialogueSession: {
         "session_id",
         "user_id",

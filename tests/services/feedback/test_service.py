@@ -144,7 +144,9 @@ async def test_ratings_move_the_gate_when_the_replay_shows_a_gain(world: World) 
 
 
 async def test_the_asker_decides_before_others(world: World) -> None:
-    asked, judged = await world.turn(0.6), await world.turn(0.7)
+    asked, judged, named = await world.turn(0.6), await world.turn(0.7), await world.turn(1.0)
+    # A document that was asked for by name passed no gate.
+    await world.service.rate(named, ASKER, BAD)
     await world.service.rate(asked, OTHER, BAD)
     await world.service.rate(asked, ASKER, GOOD)
     await world.service.rate(judged, OTHER, GOOD)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from services.database import Database, open_database, sqlite_url
 from services.memory.dialogues import SentAnswers
@@ -78,3 +78,13 @@ async def test_old_rows_go_with_the_next_answer(sent: SentAnswers, database: Dat
     await sent.note("7", CHAT, (12,), turn_id)
     assert await sent.find("7", CHAT, 11) is None
     assert await sent.find("7", CHAT, 12) is not None
+
+
+async def test_an_answer_that_cannot_be_noted_is_still_sent(
+    sent: SentAnswers, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    turn_id = await turn(database)
+    async with database.writing() as session:
+        await session.execute(text("DROP TABLE sent_answers"))
+    await sent.note("7", CHAT, (11,), turn_id)
+    assert f"the messages of turn {turn_id} could not be written down" in caplog.text
