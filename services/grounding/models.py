@@ -4,22 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from services.records.conversations import Source
+from services.records.tables import AnswerKind
 from services.retrieval.models import Reference
-
-
-class AnswerKind(StrEnum):
-    """How an answer came about.
-
-    GENERAL is based only on what the model knows, and says so. CLARIFIED asks back. REVIEWED is what a person decided.
-    """
-
-    WRITTEN = "written"
-    EXCERPT = "excerpt"
-    GENERAL = "general"
-    NOTHING_FOUND = "nothing_found"
-    CLARIFIED = "clarified"
-    REVIEWED = "reviewed"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ from services.records.stored_values import (
     StoredToolCalls,
 )
 from services.records.tables import (
+    AnswerKind,
     ContentType,
     ConversationRecord,
     HistoryRecord,
-    TurnOutcome,
     TurnRecord,
     TurnState,
     now,
@@ -63,7 +63,7 @@ class AnswerDetails:
     `confidence` is 0 to 1. `retrieved` are the passages that were approved, best first.
     """
 
-    outcome: TurnOutcome | None = None
+    outcome: AnswerKind | None = None
     category: str = ""
     sub_category: str = ""
     confidence: float | None = None
@@ -387,7 +387,7 @@ class ConversationRecords:
 def details_of(row: TurnRecord) -> AnswerDetails:
     """Return the details that a turn of the log has."""
     return AnswerDetails(
-        outcome=TurnOutcome(row.outcome) if row.outcome else None,
+        outcome=AnswerKind(row.outcome) if row.outcome else None,
         category=row.category,
         sub_category=row.sub_category,
         confidence=row.confidence,

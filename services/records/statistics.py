@@ -10,6 +10,7 @@ from sqlalchemy.sql.selectable import Subquery
 
 from services.database import Database
 from services.records.tables import (
+    AnswerKind,
     CitationRecord,
     DocumentRecord,
     DocumentState,
@@ -17,7 +18,6 @@ from services.records.tables import (
     ModelCallRecord,
     ModelFeature,
     Resolution,
-    TurnOutcome,
     TurnRecord,
     TurnState,
 )
@@ -26,7 +26,7 @@ from services.records.usage import ModelUsage
 # The times of so many answers are enough for a percentile, and so many unresolved questions for their topics.
 _TIMES = 500
 _QUESTIONS = 200
-_ANSWERS = (TurnOutcome.WRITTEN, TurnOutcome.EXCERPT, TurnOutcome.GENERAL)
+_ANSWERS = (AnswerKind.WRITTEN, AnswerKind.EXCERPT, AnswerKind.GENERAL)
 # How people say that an answer was wrong, at the beginning of their next message.
 _OBJECTIONS = ("不对", "错了", "答非所问", "没用", "不是这个", "不是问这个")
 
@@ -77,11 +77,11 @@ class StatisticsRecords:
         has_sources = and_(is_answered, row.sources.is_not(None))
         columns = (
             or_(and_(is_answered, row.outcome.in_(_ANSWERS)), unknown),
-            and_(is_answered, row.outcome == TurnOutcome.CLARIFIED),
-            and_(is_answered, row.outcome == TurnOutcome.NOTHING_FOUND),
-            and_(is_answered, row.outcome == TurnOutcome.REVIEWED),
+            and_(is_answered, row.outcome == AnswerKind.CLARIFIED),
+            and_(is_answered, row.outcome == AnswerKind.NOTHING_FOUND),
+            and_(is_answered, row.outcome == AnswerKind.REVIEWED),
             row.state.in_((TurnState.WAITING, TurnState.PENDING)),
-            or_(row.state == TurnState.FAILED, and_(is_answered, row.outcome == TurnOutcome.FAILED)),
+            or_(row.state == TurnState.FAILED, and_(is_answered, row.outcome == AnswerKind.FAILED)),
             and_(rated, verdict.c.is_resolved == 1),
             and_(rated, verdict.c.is_resolved == 0),
             and_(has_sources, verdict.c.turn_id.is_(None), ~_asked_again()),
@@ -125,7 +125,7 @@ class StatisticsRecords:
                 *_asked(chat, since),
                 or_(
                     row.state == TurnState.FAILED,
-                    row.outcome.in_((TurnOutcome.NOTHING_FOUND, TurnOutcome.FAILED)),
+                    row.outcome.in_((AnswerKind.NOTHING_FOUND, AnswerKind.FAILED)),
                     verdict.c.is_resolved == 0,
                 ),
             )

@@ -188,16 +188,19 @@ class TurnState(StrEnum):
     FAILED = "failed"
 
 
-class TurnOutcome(StrEnum):
-    """What was answered: an `AnswerKind`, a question back to the asker (CLARIFIED), or what a person approved."""
+class AnswerKind(StrEnum):
+    """How an answer came about.
+
+    GENERAL is based only on what the model knows, and says so. CLARIFIED asks back. REVIEWED is what a person decided.
+    """
 
     WRITTEN = "written"
     EXCERPT = "excerpt"
     GENERAL = "general"
     NOTHING_FOUND = "nothing_found"
-    FAILED = "failed"
     CLARIFIED = "clarified"
     REVIEWED = "reviewed"
+    FAILED = "failed"
 
 
 class ContentType(StrEnum):
@@ -233,7 +236,7 @@ class TurnRecord(Base):
     checkpoint_id: Mapped[str | None] = mapped_column(String(64))
     dialogue_id: Mapped[int | None]
     content_type: Mapped[ContentType] = mapped_column(String(8), default=ContentType.TEXT)
-    outcome: Mapped[TurnOutcome | None] = mapped_column(String(16))
+    outcome: Mapped[AnswerKind | None] = mapped_column(String(16))
     category: Mapped[str] = mapped_column(String(32), default="")
     sub_category: Mapped[str] = mapped_column(String(32), default="")
     confidence: Mapped[float | None]

@@ -7,7 +7,7 @@ from sqlalchemy import exists, or_, select
 
 from services.database import Database
 from services.records.reviews import Decided
-from services.records.tables import ConversationRecord, ReviewRecord, TurnOutcome, TurnRecord
+from services.records.tables import AnswerKind, ConversationRecord, ReviewRecord, TurnRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class UnansweredRecords:
                 # The conversations of members, in a range that an index finds: a colon follows the digits.
                 or_(turn.session_id == chat, turn.session_id.between(f"{chat}_0", f"{chat}_:")),
                 turn.asked_at >= since,
-                turn.outcome == TurnOutcome.NOTHING_FOUND,
+                turn.outcome == AnswerKind.NOTHING_FOUND,
                 turn.question != "",
                 ~answered,
                 ~forgotten,

@@ -20,7 +20,7 @@ from services.grounding.models import Answer
 from services.memory.order import SessionOrder
 from services.memory.turns import Turn, Turns
 from services.records.reviews import Decided, Review, ReviewReason, ReviewRecords, ReviewRequest
-from services.records.tables import ReviewState, TurnOutcome
+from services.records.tables import AnswerKind, ReviewState
 from services.reviews.answers import reviewed_answer
 from services.reviews.models import (
     Approved,
@@ -210,7 +210,7 @@ class ReviewQueue:
                 answer = continued
                 # After a crash the workflow does not run again, and the stored text is the same as in the log.
                 await self._records.set_answer(review.id, answer.text, answer.sources)
-            turn.details = replace(turn.details, outcome=TurnOutcome.REVIEWED)
+            turn.details = replace(turn.details, outcome=AnswerKind.REVIEWED)
             await turn.complete(answer.text, answer.sources)
         return answer
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from services.records.conversations import ConversationRecords
 from services.records.reviews import Review, ReviewReason, ReviewRecords, ReviewRequest
 from services.records.sent_answers import SentAnswerRecords
-from services.records.tables import TurnOutcome
+from services.records.tables import AnswerKind
 from services.reviews.models import Reviewer
 from services.reviews.queue import ReviewQueue
 from services.session import KnowledgeCollection, KnowledgeScope, Session, chat_of, group_of
@@ -115,7 +115,7 @@ class SentReviews:
         # A recalled question has no text left.
         if turn is None or member.group_id is None or chat_of(turn.session_id) != member.chat or not turn.question:
             return None
-        found_something = turn.outcome != TurnOutcome.NOTHING_FOUND
+        found_something = turn.outcome != AnswerKind.NOTHING_FOUND
         sources = turn.sources.sources if turn.sources and not proposal else ()
         return ReviewRequest(
             chat=member.chat,

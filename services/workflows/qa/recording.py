@@ -10,7 +10,7 @@ from services.grounding.models import Answer, AnswerKind
 from services.memory.turns import Turn
 from services.records.conversations import AnswerDetails, Source
 from services.records.stored_values import RetrievedPassage
-from services.records.tables import ContentType, TurnOutcome
+from services.records.tables import ContentType
 from services.retrieval.models import Candidate, Question, Reference, Retrieval
 from services.retrieval.query import build_query
 from services.tracing.models import CandidateTrace, GateTrace, ModelContext, PassageTrace, QuestionTrace
@@ -68,7 +68,7 @@ def details_of_answer(
     """Return what the log of turns keeps of an answer beside its text."""
     return replace(
         known,
-        outcome=TurnOutcome(answer.kind),
+        outcome=answer.kind,
         category=category.main_category.value if category else "",
         sub_category=(category.sub_category or "") if category else "",
         confidence=confidence,

@@ -21,7 +21,7 @@ from services.records.dialogues import DialogueRecords
 from services.records.exports import ExportRecords
 from services.records.feedback import FeedbackRecords, Rating
 from services.records.stored_values import RetrievedPassage
-from services.records.tables import ContentType, Resolution, TurnOutcome, now
+from services.records.tables import AnswerKind, ContentType, Resolution, now
 from services.records.usage import ModelCallEntry, UsageRecords
 
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
@@ -99,7 +99,7 @@ async def test_what_was_said_and_rated_is_exported(database: Database) -> None:
     records = ConversationRecords(database)
     turn_id = await records.begin("group_1_2", 2, "怎么装\n[CQ:at,qq=all]")
     details = AnswerDetails(
-        TurnOutcome.WRITTEN,
+        AnswerKind.WRITTEN,
         confidence=0.8,
         retrieved=(RetrievedPassage("d1-b1", 2, 3, 0.9),),
         tool_calls=("search",),

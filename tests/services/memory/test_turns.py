@@ -16,7 +16,7 @@ from services.errors import HistoryError
 from services.memory.order import SessionOrder
 from services.memory.turns import Turns, WaitingTurn
 from services.records.conversations import AnswerDetails, ConversationRecords, details_of
-from services.records.tables import TurnOutcome, TurnState
+from services.records.tables import AnswerKind, TurnState
 
 SESSION = "group_1_2"
 
@@ -73,10 +73,10 @@ async def test_what_is_known_about_an_answer_is_kept_while_it_waits(database: Da
     assert turn.id is not None
     async with turns.resume(turn.id) as resumed:
         assert resumed is not None
-        resumed.details = replace(resumed.details, outcome=TurnOutcome.REVIEWED)
+        resumed.details = replace(resumed.details, outcome=AnswerKind.REVIEWED)
         await resumed.complete("可以")
     (record,) = await ConversationRecords(database).recent(SESSION, 5)
-    assert details_of(record) == AnswerDetails(outcome=TurnOutcome.REVIEWED, category="platform", confidence=0.4)
+    assert details_of(record) == AnswerDetails(outcome=AnswerKind.REVIEWED, category="platform", confidence=0.4)
 
 
 async def test_the_session_goes_on_while_a_turn_waits(database: Database) -> None:

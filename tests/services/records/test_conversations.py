@@ -11,7 +11,7 @@ from services.database import open_database, sqlite_url
 from services.grounding.models import AnswerKind
 from services.records.conversations import AnswerDetails, ConversationRecords, Source, details_of
 from services.records.stored_values import RetrievedPassage
-from services.records.tables import ContentType, TurnOutcome
+from services.records.tables import ContentType
 
 SESSION, OTHER = "group_1_2", "group_1_3"
 FIRST = [Source(1, "制度.pdf 第3页", 4, "b1", 2, 3), Source(3, "通知.txt", 5, "b2", 0, 0)]
@@ -100,7 +100,7 @@ async def test_sources_come_back_as_they_were(records: ConversationRecords, sour
 
 
 DETAILS = AnswerDetails(
-    outcome=TurnOutcome.CLARIFIED,
+    outcome=AnswerKind.CLARIFIED,
     category="technical",
     sub_category="debugging",
     confidence=0.75,
@@ -111,7 +111,7 @@ DETAILS = AnswerDetails(
 
 
 def test_every_kind_of_answer_is_an_outcome() -> None:
-    assert {kind.value for kind in AnswerKind} | {"clarified", "reviewed"} == {outcome.value for outcome in TurnOutcome}
+    assert {kind.value for kind in AnswerKind} | {"clarified", "reviewed"} == {outcome.value for outcome in AnswerKind}
 
 
 async def test_the_details_come_back_however_a_turn_ends(records: ConversationRecords) -> None:

@@ -13,12 +13,12 @@ from services.records.conversations import AnswerDetails, ConversationRecords, S
 from services.records.feedback import FeedbackRecords, Rating
 from services.records.statistics import DocumentCount, StatisticsRecords, TurnCounts
 from services.records.tables import (
+    AnswerKind,
     CollectionRecord,
     DocumentRecord,
     DocumentState,
     ModelFeature,
     Resolution,
-    TurnOutcome,
     TurnRecord,
     now,
 )
@@ -43,7 +43,7 @@ class Log:
 
     async def ask(
         self,
-        outcome: TurnOutcome = TurnOutcome.WRITTEN,
+        outcome: AnswerKind = AnswerKind.WRITTEN,
         question: str = "问",
         *,
         session_id: str = "group_1_2",
@@ -55,7 +55,7 @@ class Log:
         turn_id = await records.begin(session_id, int(session_id.rpartition("_")[2]), question)
         sources = (Source(1, "x", 1, cites, 0, 0),) if cites else ()
         details = AnswerDetails(outcome=outcome, category=category)
-        if outcome is TurnOutcome.FAILED:
+        if outcome is AnswerKind.FAILED:
             await records.fail(turn_id, (), details)
         else:
             await records.complete(turn_id, "答", [], sources, details)
@@ -99,7 +99,7 @@ async def log(tmp_path: Path) -> AsyncIterator[Log]:
 
 
 async def test_every_question_has_one_outcome(log: Log) -> None:
-    for outcome in TurnOutcome:
+    for outcome in AnswerKind:
         await log.ask(outcome)
     records = ConversationRecords(log.database)
     waiting = await records.begin("group_1_2", ASKER, "等")
@@ -156,7 +156,7 @@ async def test_resolved_is_assumed_only_without_a_sign_to_the_contrary(log: Log)
     assert (await log.counts()).assumed == 3
     await log.rate(again, ASKER, Resolution.PARTIALLY_RESOLVED)
     assert (await log.counts()).assumed == 2
-    await log.ask(TurnOutcome.NOTHING_FOUND, "不对，我问的是夏天", session_id="group_1_3")
+    await log.ask(AnswerKind.NOTHING_FOUND, "不对，我问的是夏天", session_id="group_1_3")
     assert (await log.counts()).assumed == 1
 
 
@@ -198,8 +198,8 @@ async def test_a_report_names_what_is_not_resolved(log: Log) -> None:
     empty = await service.report(CHAT, COLLECTION, 7)
     assert (empty.turns.questions, empty.median_s, empty.p95_s, empty.topics) == (0, None, None, [])
     for question in ("宿舍几点熄灯", "宿舍几点熄灯呢", "食堂在哪"):
-        await log.ask(TurnOutcome.NOTHING_FOUND, question)
-    await log.ask(TurnOutcome.FAILED, "坏了吗")
+        await log.ask(AnswerKind.NOTHING_FOUND, question)
+    await log.ask(AnswerKind.FAILED, "坏了吗")
     await log.ask(question="答得好", cites=FIRST, category="technical")
     wrong = await log.ask(question="答错了吗", cites=FIRST)
     await log.rate(wrong, ASKER, Resolution.UNRESOLVED)

@@ -15,7 +15,7 @@ from services.grounding.models import Answer, AnswerKind
 from services.memory.turns import Turn
 from services.records.conversations import ConversationRecords, Source
 from services.records.reviews import Decided, Review, ReviewReason
-from services.records.tables import ReviewState, TurnOutcome, TurnState
+from services.records.tables import ReviewState, TurnState
 from services.reviews.answers import WAITING, reviewed_answer, waiting_text
 from services.reviews.models import Approved, DecisionStatus, Edited, Rejected, Reviewer
 from tests.services.reviews.world import CHAT, SELF_ID, SESSION, Chat, request, started, waiting_review
@@ -51,7 +51,7 @@ async def test_an_approved_turn_ends_in_the_log_and_in_the_history(database: Dat
     assert (outcome.review.state, outcome.review.sent_id) == (ReviewState.ANSWERED, 1)
     assert chat.answers == [(opened.id, "七天内可以退。")]
     turn = (await ConversationRecords(database).recent(SESSION, 1))[0]
-    assert (turn.state, turn.answer, turn.outcome) == (TurnState.ANSWERED, "七天内可以退。", TurnOutcome.REVIEWED)
+    assert (turn.state, turn.answer, turn.outcome) == (TurnState.ANSWERED, "七天内可以退。", AnswerKind.REVIEWED)
     history = [entry.message.text for entry in await ConversationRecords(database).history(SESSION)]
     assert history == ["能退款吗", "七天内可以退。"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from services.database import Database, open_database, sqlite_url
 from services.records.conversations import ConversationRecords
 from services.records.reviews import ReviewReason
-from services.records.tables import TurnOutcome
+from services.records.tables import AnswerKind
 from services.records.unanswered import UnansweredQuestion, UnansweredRecords
 from services.reviews import suggestions
 from services.reviews.models import Approved, Reviewer
@@ -36,7 +36,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 async def asked(process: Process, question: str = QUESTION, session: str = SESSION) -> int:
     """Ask a question that nothing is found for, and return its turn."""
     async with process.turns.begin(session, ASKER, question) as turn:
-        turn.details = type(turn.details)(outcome=TurnOutcome.NOTHING_FOUND)
+        turn.details = type(turn.details)(outcome=AnswerKind.NOTHING_FOUND)
         await turn.complete("没有找到相关的资料。")
     assert turn.id is not None
     return turn.id

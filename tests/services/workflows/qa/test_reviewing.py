@@ -14,7 +14,7 @@ from services.memory.order import SessionOrder
 from services.memory.turns import Turns
 from services.records.conversations import ConversationRecords
 from services.records.reviews import ReviewRecords
-from services.records.tables import TurnOutcome, TurnState
+from services.records.tables import TurnState
 from services.reviews.answers import WAITING
 from services.reviews.models import Approved, Edited, Rejected, Reviewer
 from services.reviews.notices import Notices
@@ -41,7 +41,7 @@ class Bot:
     conversations: ConversationRecords
     world: World
 
-    async def turn_state(self) -> tuple[TurnState, TurnOutcome | None]:
+    async def turn_state(self) -> tuple[TurnState, AnswerKind | None]:
         (turn,) = await self.conversations.recent(SESSION, 5)
         return turn.state, turn.outcome
 
@@ -76,7 +76,7 @@ async def test_a_sure_answer_does_not_wait(tmp_path: Path, world: World) -> None
         bot = await start(stack, tmp_path, world, Chat(), below=0.01)
         answer = await bot.answering.ask(SESSION, ASKER, COLLECTION, QUESTION, place=PLACE)
         assert PASSAGE in answer.text
-        assert await bot.turn_state() == (TurnState.ANSWERED, TurnOutcome.EXCERPT)
+        assert await bot.turn_state() == (TurnState.ANSWERED, AnswerKind.EXCERPT)
 
 
 @pytest.mark.parametrize("lost", [False, True])
@@ -98,7 +98,7 @@ async def test_the_asker_is_answered_after_a_restart(tmp_path: Path, world: Worl
         assert outcome.review is not None
         assert chat.answers == [(outcome.review.id, outcome.review.request.draft)]
         first, _ = await bot.conversations.recent(SESSION, 5)
-        assert (first.state, first.outcome) == (TurnState.ANSWERED, TurnOutcome.REVIEWED)
+        assert (first.state, first.outcome) == (TurnState.ANSWERED, AnswerKind.REVIEWED)
         # Deciding again changes nothing.
         await bot.queue.decide(CHAT, 1, Edited("别的"), ADMIN)
         assert len(chat.answers) == 1

@@ -13,7 +13,6 @@ from services.grounding.models import AnswerKind, CitedPassage, SourceStatus
 from services.prompts import load_prompts
 from services.rag import NOTHING_MARK
 from services.records.conversations import details_of
-from services.records.tables import TurnOutcome
 from services.retrieval.look_up import look_up
 from services.retrieval.models import Question, Retrieval, RetrievalStatus
 from services.session import KnowledgeCollection
@@ -498,7 +497,7 @@ async def test_the_log_tells_how_a_question_was_answered(world: World) -> None:
     turns = await world.conversations.recent(SESSION, 5)
     assert [turn.id for turn in turns] == [answer.turn_id, failed.turn_id]
     details = [details_of(turn) for turn in turns]
-    assert [each.outcome for each in details] == [TurnOutcome.WRITTEN, TurnOutcome.FAILED]
+    assert [each.outcome for each in details] == [AnswerKind.WRITTEN, AnswerKind.FAILED]
     (source,) = answer.sources
     for each in details:
         (passage,) = each.retrieved
