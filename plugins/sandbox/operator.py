@@ -1,4 +1,4 @@
-"""The documents of real groups for the operator, who has to know HTTP__TOKEN."""
+"""The documents and the statistics of real groups for the operator, who has to know HTTP__TOKEN."""
 
 from pathlib import Path
 
@@ -15,10 +15,12 @@ from starlette.staticfiles import StaticFiles
 from plugins.sandbox.guard import PageHeaders
 from plugins.sandbox.library import Library, document_json, number_of, rejected
 from plugins.sandbox.shell import shell
+from plugins.sandbox.statistics import statistics_json
 from qq.connection.guards import BearerGuard, NeighbourGuard
 from qq.connection.routes import RouteTable
 from qq.depends import services
 from services.session import GLOBAL_COLLECTION
+from services.statistics.service import MOST_DAYS
 from simulator.stage import Rejected
 
 _PAGE = 50
@@ -39,7 +41,12 @@ def add_operator_page(table: RouteTable, static: Path, token: str, *, has_access
     page = [Route("/operator", index), Mount("/operator/static", StaticFiles(directory=static))]
     table.add(NeighbourGuard(has_access_token=has_access_token), Starlette(routes=page, middleware=headers))
     library = Library("/operator/api", _collection, str)
-    data = [Route("/operator/api/groups", _groups), Route("/operator/api/documents", _documents), *library.routes]
+    data = [
+        Route("/operator/api/groups", _groups),
+        Route("/operator/api/documents", _documents),
+        Route("/operator/api/statistics", _statistics),
+        *library.routes,
+    ]
     application = Starlette(routes=data, middleware=headers, exception_handlers={Rejected: rejected})
     table.add(BearerGuard("HTTP__TOKEN", token), application)
 
@@ -59,6 +66,16 @@ async def _documents(request: Request) -> Response:
     return JSONResponse(
         {"documents": [document_json(entry, str) for entry in entries], "total": total, "page_size": _PAGE}
     )
+
+
+async def _statistics(request: Request) -> Response:
+    collection = await _collection(request)
+    if collection == GLOBAL_COLLECTION:
+        # Figures belong to a group, and this collection to none.
+        raise Rejected("shared_statistics", "")
+    days = min(max(1, number_of(request, "days")), MOST_DAYS)
+    # The knowledge base of a group has the name of its chat.
+    return JSONResponse(statistics_json(await services().statistics.report(collection, collection, days)))
 
 
 async def _collection(request: Request) -> str:

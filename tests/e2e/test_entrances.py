@@ -63,6 +63,8 @@ GUARDS = {
     ("HEAD", "/operator/api/groups"): BEARER,
     ("GET", "/operator/api/documents"): BEARER,
     ("HEAD", "/operator/api/documents"): BEARER,
+    ("GET", "/operator/api/statistics"): BEARER,
+    ("HEAD", "/operator/api/statistics"): BEARER,
     ("GET", "/operator/api/document"): BEARER,
     ("HEAD", "/operator/api/document"): BEARER,
     ("GET", "/operator/api/passages"): BEARER,

@@ -387,12 +387,40 @@ async def test_the_operator_sees_the_documents_of_real_groups(
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{bot.port}", trust_env=False) as http:
         groups = (await http.get("/operator/api/groups", headers=headers)).json()["groups"]
         assert [group["id"] for group in groups] == ["group_777"], "private chats are left out"
-        for name in ("documents", "document", "passages"):
-            query = {"group": "private_10002", "number": "1", "from": "0", "page": "1"}
+        for name in ("documents", "document", "passages", "statistics"):
+            query = {"group": "private_10002", "number": "1", "from": "0", "page": "1", "days": "7"}
             answer = await http.get(f"/operator/api/{name}", params=query, headers=headers)
             assert answer.json()["code"] == "unknown_group", name
             assert (await http.get(f"/operator/api/{name}", params=query)).status_code == 401, name
         assert (await http.post("/operator/api/deletion", params={"group": "group_777"})).status_code == 401
+
+
+async def test_the_operator_sees_the_statistics_of_a_group(
+    browser: Browser, bot_factory: BotFactory, client_factory: ClientFactory
+) -> None:
+    token = "the-operators-own-token"
+    bot = await bot_factory(LLM__API_KEY="", HTTP__TOKEN=token, SANDBOX__ENABLED="false")
+    client = await client_factory(bot)
+    client.world.add_group(777, "仓库管理群")
+    client.world.add_group(778, "别的群")
+    for group in (777, 778):
+        await client.upload_group_file(group, 10002, "仓库手册.md", HANDBOOK.encode())
+        await client.wait_sent("「仓库手册.md」已入库", timeout=90)
+    await client.group_message(777, 10002, "/ask 食堂的菜单是什么")
+    await client.wait_sent("没有找到", timeout=40)
+    async with visited(browser, f"http://127.0.0.1:{bot.port}/operator", refused=True) as page:
+        await page.get_by_label("口令").fill(token)
+        await page.get_by_role("button", name="进入").click()
+        await page.get_by_role("button", name="仓库管理群").click()
+        await page.get_by_role("button", name="统计").click()
+        figures = page.get_by_role("region", name="统计")
+        await expect(figures).to_contain_text("食堂的菜单是什么", timeout=WAIT_MS)
+        await expect(figures).to_contain_text("没引用过的文件（1 个）")
+        assert await serious_findings(page) == []
+        # Nothing of it shows in another group.
+        await page.get_by_role("button", name="别的群").click()
+        await expect(figures).to_contain_text("没引用过的文件（1 个）", timeout=WAIT_MS)
+        await expect(figures).not_to_contain_text("食堂的菜单是什么")
 
 
 async def test_without_the_token_there_is_no_operators_page(bot_factory: BotFactory) -> None:

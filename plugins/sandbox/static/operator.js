@@ -1,4 +1,4 @@
-/** The operator's page: the documents of real groups, for who knows HTTP__TOKEN. */
+/** The operator's page: the documents and statistics of real groups, for who knows HTTP__TOKEN. */
 
 import { PageContext, usePage } from "./context.js";
 import { documentFacts, DocumentView, Pager } from "./document_view.js";
@@ -6,10 +6,12 @@ import { ask, createLibrary } from "./library.js";
 import { Avatar } from "./person.js";
 import { save, saved } from "./preferences.js";
 import { SettingsMenu, THEMES } from "./settings_menu.js";
+import { StatisticsView } from "./statistics_view.js";
 import { html, render, useEffect, useMemo, useState } from "./vendor/preact.js";
 import { LANGUAGES, wordsOf } from "./words.js";
 
 const PREFIX = "/operator/api";
+const VIEWS = ["documents", "statistics"];
 const headersOf = (token) => ({ authorization: `Bearer ${token}` });
 
 function Page() {
@@ -69,6 +71,7 @@ function Login({ enter }) {
 function Groups({ token, groups }) {
   const { words } = usePage();
   const [open, setOpen] = useState(groups[0]?.id ?? "");
+  const [view, setView] = useState("documents");
   const group = groups.find(({ id }) => id === open);
   const name = ({ name, number }) => name || (number ? words.group_number(number) : words.shared);
   if (!group) {
@@ -87,7 +90,17 @@ function Groups({ token, groups }) {
         )}
       </ul>
     </nav>
-    <main class="operator-main"><${Documents} key=${open} group=${open} title=${name(group)} token=${token} /></main>
+    <main class="operator-main">
+      <p class="views">
+        ${VIEWS.map(
+          (each) => html`<button key=${each} type="button" aria-pressed=${each === view} onClick=${() => setView(each)}>${words[each]}</button>`,
+        )}
+      </p>
+      ${view === "documents"
+        ? html`<${Documents} key=${open} group=${open} title=${name(group)} token=${token} />`
+        : html`<h2>${name(group)}</h2>
+            <${StatisticsView} key=${open} address=${`${PREFIX}/statistics`} group=${open} headers=${headersOf(token)} />`}
+    </main>
   </div>`;
 }
 
