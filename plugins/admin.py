@@ -37,7 +37,13 @@ _SWITCH: Mapping[str, bool | None] = {
 _QUIET = timedelta(hours=1)
 _EVERYTHING = frozenset({"全部", "all"})
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
-_SECTIONS: Mapping[str, str] = {"sessions": "对话", "messages": "消息", "feedback": "评价", "reviews": "审核"}
+_SECTIONS: Mapping[str, str] = {
+    "sessions": "对话",
+    "messages": "消息",
+    "feedback": "评价",
+    "reviews": "审核",
+    "faq": "问答",
+}
 
 
 async def _help(speaker: Speaking, argument: Argument) -> str:

@@ -15,6 +15,7 @@ from services.embeddings.models import EmbeddingModel
 from services.embeddings.selection import open_embeddings
 from services.evaluation.service import Evaluations
 from services.export.conversations import ConversationExport
+from services.export.faq import FaqExport
 from services.export.reviews import ReviewExport
 from services.export.service import ExportService, Section
 from services.faq.service import FaqService
@@ -250,6 +251,7 @@ def _export(database: Database, dialogues: Dialogues) -> ExportService:
             Section("messages", conversations.messages),
             Section("feedback", conversations.feedback),
             Section("reviews", ReviewExport(ReviewRecords(database)).reviews),
+            Section("faq", FaqExport(FaqRecords(database)).entries),
         )
     )
 

@@ -60,6 +60,22 @@ class UserFeedback(ExportedRow):
     submitted_at: datetime
 
 
+class ExportedFaq(ExportedRow):
+    """One version of an approved answer of a knowledge base; the numbers 〔n〕 in `answer` are those of `references`."""
+
+    collection: str
+    number: int
+    version: int
+    source_type: str = "qa_dataset"
+    question: str
+    answer: str
+    references: tuple[str, ...]
+    origin: str
+    approved_by: str
+    approved_at: datetime
+    is_current: bool
+
+
 class ExportedReview(ExportedRow):
     """A question that a person decided on, or still has to. `number` counts the reviews of a group."""
 

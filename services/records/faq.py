@@ -58,7 +58,7 @@ class Written:
 
 
 class FaqRecords:
-    """Queries on approved answers. Every method reads or changes one collection only."""
+    """Queries on approved answers. Every method but `versions` reads or changes one collection only."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -70,6 +70,20 @@ class FaqRecords:
     async def _current(self, collection: str) -> Sequence[StoredFaq]:
         async with self._database.reading() as session:
             return await _entries(session, collection)
+
+    async def versions(self, last_id: int, since: datetime, limit: int) -> list[FaqRecord]:
+        """Return the versions of all collections that were approved since a moment, by id, from behind `last_id` on.
+
+        Deleted entries have none.
+        """
+        async with self._database.reading() as session:
+            found = await session.scalars(
+                select(FaqRecord)
+                .where(FaqRecord.id > last_id, FaqRecord.approved_at >= since, FaqRecord.state != FaqState.DELETED)
+                .order_by(FaqRecord.id)
+                .limit(limit)
+            )
+            return list(found)
 
     async def write(self, collection: str, new: Sequence[NewFaq], most: int) -> list[Written] | None:
         """Write entries in one transaction. If an entry has the same normal question, it gets a new version.

@@ -18,7 +18,8 @@ class _Upload:
             return False
         content = base64.b64decode(str(parameters.get("file")).removeprefix("base64://"))
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return archive.namelist() == ["sessions.jsonl", "messages.jsonl", "feedback.jsonl", "reviews.jsonl"]
+            names = ("sessions", "messages", "feedback", "reviews", "faq")
+            return archive.namelist() == [f"{name}.jsonl" for name in names]
 
     def __hash__(self) -> int:
         return id(self)
@@ -106,6 +107,6 @@ async def test_an_export_goes_to_the_bot_admin_in_private(conversation: Conversa
     parameters: Any = _Upload()
     upload = Call("upload_private_file", parameters, {"file_id": "f"})
     assert re.fullmatch(
-        r"导出在上面的文件里：对话 \d+ 条，消息 \d+ 条，评价 \d+ 条，审核 \d+ 条。",
+        r"导出在上面的文件里：对话 \d+ 条，消息 \d+ 条，评价 \d+ 条，审核 \d+ 条，问答 \d+ 条。",
         await admin.say("/bot export 全部", upload, "导出在"),
     )
