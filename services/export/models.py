@@ -61,7 +61,7 @@ class UserFeedback(ExportedRow):
 
 
 class ExportedFaq(ExportedRow):
-    """One version of an approved answer of a knowledge base; the numbers 〔n〕 in `answer` are those of `references`."""
+    """One version of an approved answer of a knowledge base. 〔n〕 in `answer` is the n-th of `references`."""
 
     collection: str
     number: int
