@@ -35,6 +35,7 @@ from services.workflows.qa.written import review, says_nothing
 log = logging.getLogger(__name__)
 
 _LOOK_BACK = 4
+_GONE = "引用的文件刚刚被删除或换成了新版，请再问一次。"
 _NOT_REMEMBERED = f"（这一轮对话没能记下来，后面可能接不上。{HistoryError.code}）"
 
 
@@ -107,6 +108,10 @@ class QuestionAnswering:
                             answer = await self._answered(question, retrieval, turn.history)
                             if reply is not None and says_nothing(answer):
                                 answer = reply.answer
+                    # A file may be deleted while the model writes.
+                    builds = {source.build_id for source in answer.sources}
+                    if builds and not await self._retriever.shows(collection.name, builds):
+                        answer = Answer(AnswerKind.NOTHING_FOUND, _GONE)
                 except SearchIndexError as error:
                     log.exception("searching %s failed", collection.name)
                     answer = Answer(AnswerKind.FAILED, error.told())
@@ -197,7 +202,7 @@ class QuestionAnswering:
 
 async def _quoted(question: Question, retrieval: Retrieval) -> Answer:
     """Return the answer without a model. Chatter is answered as such, even if it has words of the files."""
-    if reply := small_talk_reply(question.text):
+    if reply := small_talk_reply(question.text, quotes=bool(question.quoted)):
         return Answer(AnswerKind.WRITTEN, reply)
     if retrieval.status is RetrievalStatus.RERANK_FAILED:
         return Answer(AnswerKind.FAILED, retrieval.warning)
