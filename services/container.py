@@ -39,6 +39,7 @@ from services.records.uploads import UploadRecords
 from services.records.usage import UsageRecords
 from services.reranking import RerankService
 from services.retrieval.expansion import QueryExpansion
+from services.retrieval.models import Strictness
 from services.retrieval.rerank import EmbeddedReranker, Reranker, ServiceReranker, load_coefficients
 from services.retrieval.retriever import Retriever
 from services.session import SessionScope
@@ -172,7 +173,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             ),
             questions=questions,
             proactive=proactive,
-            evaluations=Evaluations(retriever),
+            evaluations=Evaluations(retriever, chain.strictness if chain else Strictness.ASKED),
             conversations=conversations,
             traces=traces,
             model_budget=model_budget,
