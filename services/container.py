@@ -232,7 +232,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             pictures=Pictures(_picture_reader(settings, models, prompts, ocr), index, documents),
             questions=questions,
             proactive=proactive,
-            evaluations=Evaluations(retriever),
+            evaluations=Evaluations(retriever, answers.strictness),
             faq=answers.faq,
             conversations=conversations,
             traces=traces,

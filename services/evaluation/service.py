@@ -12,7 +12,7 @@ from services.budgets.charge import Charge, charged
 from services.errors import RerankError, SearchIndexError, code_suffix
 from services.evaluation.models import Evaluation, Sample, SampleOutcome
 from services.records.tables import ModelFeature
-from services.retrieval.models import Question, Retrieval, RetrievalStatus
+from services.retrieval.models import Question, Retrieval, RetrievalStatus, Strictness
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _NOT_RERANKED = f"重排失败了，请稍后再试。{code_suffix(RerankError.c
 class Retrieves(Protocol):
     """Interface of the tested retriever, `services.retrieval.retriever.Retriever`."""
 
-    async def retrieve_twice(self, collection: str, question: Question) -> Retrieval:
+    async def retrieve_twice(self, collection: str, question: Question, *, strictness: Strictness) -> Retrieval:
         """Return the approved passages for a question. Raise `SearchIndexError` if the index fails."""
         ...
 
@@ -36,11 +36,13 @@ class Retrieves(Protocol):
 class Evaluations:
     """Evaluates knowledge bases for chats, which pay for the model calls that this takes.
 
-    `chat` is the key of a group or private chat, see `Session.chat`.
+    `chat` is the key of a group or private chat, see `Session.chat`. `strictness` is that of a real question, so that
+    the reports show the same bar.
     """
 
-    def __init__(self, retriever: Retrieves) -> None:
+    def __init__(self, retriever: Retrieves, strictness: Strictness = Strictness.ASKED) -> None:
         self._retriever = retriever
+        self._strictness = strictness
         self._chats: set[str] = set()
         # One run uses half of the time that the machine has for searching. Several runs at once would leave none for
         # the questions of people.
@@ -49,7 +51,7 @@ class Evaluations:
     async def explain(self, chat: str, collection: str, question: Sample, quoted: str = "") -> SampleOutcome:
         """Return what would happen if somebody asked this question now, quoting the message `quoted`."""
         with charged(Charge(chat, feature=ModelFeature.TRIAL)):
-            return await try_question(self._retriever, collection, question, quoted)
+            return await try_question(self._retriever, collection, question, quoted, self._strictness)
 
     def is_busy(self, chat: str) -> bool:
         """Return whether a chat has a test set in hand."""
@@ -73,14 +75,20 @@ class Evaluations:
         """Wait until no other test set is running, and test the questions as `evaluate` does."""
         async with self._turn:
             with charged(Charge(chat, feature=ModelFeature.TRIAL)):
-                return await evaluate(self._retriever, collection, questions, progress)
+                return await evaluate(self._retriever, collection, questions, progress, strictness=self._strictness)
 
 
-async def try_question(retriever: Retrieves, collection: str, question: Sample, quoted: str = "") -> SampleOutcome:
+async def try_question(
+    retriever: Retrieves,
+    collection: str,
+    question: Sample,
+    quoted: str = "",
+    strictness: Strictness = Strictness.ASKED,
+) -> SampleOutcome:
     """Return what would happen if somebody asked this question now, quoting the message `quoted`."""
     begun = time.perf_counter()
     try:
-        retrieval = await retriever.retrieve_twice(collection, Question(question.text, quoted))
+        retrieval = await retriever.retrieve_twice(collection, Question(question.text, quoted), strictness=strictness)
     except SearchIndexError as error:
         log.warning("a test question failed: %s", error)
         return SampleOutcome(question, None, error.told(), time.perf_counter() - begun)
@@ -96,6 +104,7 @@ async def evaluate(
     questions: Sequence[Sample],
     progress: Callable[[int], Awaitable[None]],
     *,
+    strictness: Strictness = Strictness.ASKED,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Evaluation:
@@ -107,7 +116,7 @@ async def evaluate(
     failures = 0
     told_at = clock()
     for question in questions:
-        outcome = await try_question(retriever, collection, question)
+        outcome = await try_question(retriever, collection, question, strictness=strictness)
         outcomes.append(_slim(outcome))
         failures = failures + 1 if outcome.answered is None else 0
         if failures == _MOST_FAILURES:

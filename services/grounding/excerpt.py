@@ -5,7 +5,8 @@ with enough certainty: one sentence where the model is sure, the whole passage w
 part is shown with it: the items of a list that it announces, the sentences around it, the names of a row's columns.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from services.grounding.passage import Part, Role, parts_of
 from services.grounding.quotation import shown
 from services.retrieval.identifiers import contains_any, identifiers
 from services.retrieval.models import Candidate, Reference
+from services.text.sentences import ENDS
 
 PASSAGES = 4
 Floats = NDArray[np.float64]
@@ -33,6 +35,22 @@ _MAX_CHARS = (500, 360, 240)
 _BEYOND_GAP = 0.25
 # A shorter quotation is hard to understand, and a longer one needs no more sentences around it.
 _LEAST_CHARS, _ROUND_CHARS = 100, 240
+# A list of which this many items are shown is shown to its end, if that takes no more characters beyond the limit.
+_MOST_OF_LIST, _LIST_SLACK = 2, 100
+_TITLE_CHARS = 40
+# A trouble is often told at length before its solution.
+_SOLVES = re.compile(
+    r"\s*(?:\d[.、])?(?:解决|处理|修复|应对|操作)?(?:方案|办法|方法|步骤|措施|流程|做法)[^。：:\n]{0,8}[：:]"
+    r"|\s*(?:solutions?|fix|workaround|steps)\b[^.\n]{0,20}:",
+    re.IGNORECASE,
+)
+_SOLUTION_CHARS, _NEAR_PARTS = 300, 3
+_ASKS_ALL = re.compile(
+    r"哪些|哪几|有(?:什么|啥|何)|什么(?:条件|要求|材料|资料|内容|步骤|流程|规定|功能|情况)|啥(?:条件|要求|材料|资料|步骤|流程|规定|功能)"
+    r"|几[种类项条个点步样]|怎么(?!样)|怎样|如何|咋|步骤|流程|更新|新增|变化|改了|注意|清单|都要|分别|列出|"
+    r"\b(?:what are|which|list|how (?:do|to|can)|steps|changes?)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +90,13 @@ def quotes(
     chosen = _chosen(probability, places, allowed)
     order = list(dict.fromkeys(places[index].passage for index in chosen))[: len(_MAX_CHARS)]
     found: list[Quote] = []
+    asks_all = _ASKS_ALL.search(question) is not None
     for number, limit in zip(order, _MAX_CHARS, strict=False):
         core = [places[index].part for index in chosen if places[index].passage == number]
         shares = [float(probability[index]) for index, place in enumerate(places) if place.passage == number]
         others = siblings(question, passages[number], core[0])
-        text = shown(
-            passages[number], _completed(passages[number], core, shares, limit, wanted, others), weights.keys()
-        )
+        places_shown = _completed(passages[number], core, shares, limit, wanted, others, asks_all=asks_all)
+        text = shown(passages[number], places_shown, weights.keys())
         if text:
             found.append(Quote(chosen_references[number], text))
     return found
@@ -105,10 +123,13 @@ def _completed(
     limit: int,
     wanted: frozenset[str],
     others: frozenset[int],
+    *,
+    asks_all: bool,
 ) -> set[int]:
     """Return the positions of the parts to show, within `limit` characters: `core` and what belongs to it.
 
-    `shares` are the probabilities of all parts, and `others` are parts about something else than the best one. Rows of
+    `shares` are the probabilities of all parts, and `others` are parts about something else than the best one. If the
+    question `asks_all` items of a list, a list that is shown almost completely is shown to its ends. Rows of
     a table are shown wherever they stand. Of prose one piece is shown, and another part only if it is almost as
     probable, because a text with gaps is hard to read.
     """
@@ -133,6 +154,11 @@ def _completed(
             if passage[place].role in (Role.ROW, Role.TABLE_HEAD) and add(place):
                 _add_rows(passage, place, add)
         found.update(head for place in list(found) if (head := passage[place].head) is not None)
+        for place in core:
+            # Prose of the passage may say more about the thing of a row.
+            is_prose = passage[place].role not in (Role.ROW, Role.TABLE_HEAD)
+            if is_prose and shares[place] >= _BEYOND_GAP * shares[core[0]]:
+                add(place)
         return found
     for place in _piece(passage, core[0], shares, limit, wanted, others):
         add(place)
@@ -142,7 +168,64 @@ def _completed(
     if any(add(place) for place in beyond):
         return found
     _add_around(passage, found, add, lambda: size)
+    if asks_all:
+        _add_solution(passage, found, limit + _SOLUTION_CHARS - size)
+        rest = _rest_of_list(passage, found, limit + _LIST_SLACK - size)
+        if not rest & others and not any(wanted and _is_about_another(passage[place].text, wanted) for place in rest):
+            found |= rest
+    _add_title(passage, found)
     return found
+
+
+def _add_solution(passage: Sequence[Part], found: set[int], room: int) -> None:
+    """Add the steps that solve a trouble, if what is shown ends with what the trouble is."""
+    last = max(found)
+    if any(_SOLVES.match(passage[place].text) for place in found):
+        return
+    for place in range(last + 1, min(len(passage), last + 1 + _NEAR_PARTS)):
+        if passage[place].role in (Role.HEADING, Role.ROW, Role.TABLE_HEAD):
+            return
+        if _SOLVES.match(passage[place].text):
+            for step in range(last + 1, len(passage)):
+                room -= len(passage[step].text)
+                ends = step > place and passage[step].role not in (Role.ITEM, Role.CODE)
+                if room < 0 or ends:
+                    return
+                found.add(step)
+            return
+
+
+def _rest_of_list(passage: Sequence[Part], found: Set[int], room: int) -> set[int]:
+    """Return the missing items of a list of which most are shown, if all of them fit into `room`."""
+    items = [place for place in found if passage[place].role is Role.ITEM]
+    if len(items) < _MOST_OF_LIST:
+        return set()
+    first = last = items[0]
+    while first > 0 and _continues_list(passage[first - 1 : first + 1]):
+        first -= 1
+    while last + 1 < len(passage) and _continues_list(passage[last : last + 2]):
+        last += 1
+    missing = set(range(first, last + 1)) - found
+    fits = sum(len(passage[place].text) for place in missing) <= room
+    return missing if fits and len(missing) <= len(items) else set()
+
+
+def _continues_list(parts: Sequence[Part]) -> bool:
+    return all(part.role is Role.ITEM for part in parts) and not parts[1].starts_paragraph
+
+
+def _add_title(passage: Sequence[Part], found: set[int]) -> None:
+    """Add the short line above a list or paragraph, such as a date or version, which says what it is about."""
+    first = min(found)
+    while first > 0 and passage[first].role is Role.ITEM and not passage[first].starts_paragraph:
+        first -= 1
+    above = first if first < min(found) else first - 1
+    if above < 0 or not passage[above].text.endswith("\n"):
+        return
+    title = passage[above].text.strip()
+    is_title = passage[above].starts_paragraph and passage[above].role in (Role.SENTENCE, Role.HEADING)
+    if is_title and len(title) <= _TITLE_CHARS and title[-1] not in f"{ENDS}，,":
+        found.add(above)
 
 
 def _piece(

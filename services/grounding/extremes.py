@@ -1,90 +1,19 @@
-"""The row of a table that a question for the largest or smallest value asks for."""
+"""The row of a passage that a question for the largest or smallest value asks for."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from services.grounding.passage import Part, Role, cells
-from services.index.tokens import index_terms_of_normal, normalise
-
-_LARGEST = re.compile(
-    r"最(?:大|高|多|长|贵|晚|重|远|厚|宽|深|强)|\b(?:largest|highest|biggest|most|longest|latest|maximum|max|best)\b"
-)
-_SMALLEST = re.compile(
-    r"最(?:小|低|少|短|便宜|早|轻|近|薄|窄|浅|省)|\b(?:smallest|lowest|least|fewest|shortest|cheapest|earliest|minimum|min)\b"
-)
-_SLOWEST, _FASTEST = re.compile(r"最慢|\bslowest\b"), re.compile(r"最快|\bfastest\b")
-_PRICED = re.compile(r"贵|便宜|cheap|expensive")
-_PRICE = re.compile(r"[价费元]|金额|price|cost|fee")
-_TIME = re.compile(r"时间|耗时|用时|秒|分钟|时长|延迟|time|latency|\bm?s\b|\(s\)|seconds")
-_NUMBER = re.compile(r"\s*[¥$￥≥≤<>~约]*\s*(?P<number>-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)")
-_SCALES = {"千": 1e3, "k": 1e3, "万": 1e4, "m": 1e6, "亿": 1e8, "g": 1e9, "t": 1e12}
-# Two rows are a comparison that the reader makes; a column with fewer numbers is not one of numbers.
-_FEWEST_ROWS, _NUMERIC_SHARE = 3, 0.7
+from services.grounding.passage import Part, Role
+from services.retrieval.extremes import extremes
+from services.text.tables import cells
 
 
 def extreme_rows(question: str, passage: Sequence[Part]) -> frozenset[int]:
-    """Return the positions of the rows with the largest or smallest value that a question asks for.
-
-    The column is the one whose name has most in common with the question. Nothing is returned if no column is named
-    and several hold numbers.
-    """
-    normal = normalise(question)
+    """Return the positions of the rows with the largest or smallest value that a question asks for."""
     tables: dict[int, list[int]] = {}
     for place, part in enumerate(passage):
         if part.role is Role.ROW and part.head is not None:
             tables.setdefault(part.head, []).append(place)
     found: set[int] = set()
     for head, rows in tables.items():
-        if len(rows) >= _FEWEST_ROWS:
-            found |= _extremes(normal, passage[head].text, {place: cells(passage[place].text) for place in rows})
+        found |= extremes(question, cells(passage[head].text), {place: cells(passage[place].text) for place in rows})
     return frozenset(found)
-
-
-def _extremes(question: str, head: str, rows: Mapping[int, Sequence[str]]) -> set[int]:
-    names = [normalise(name) for name in cells(head)]
-    numeric = [column for column in range(len(names)) if _is_numeric(column, rows)]
-    column = _asked_column(question, names, numeric)
-    if column is None:
-        return set()
-    is_largest = _wants_largest(question, names[column])
-    if is_largest is None:
-        return set()
-    values = {place: value for place, row in rows.items() if (value := _value(row, column)) is not None}
-    wanted = (max if is_largest else min)(values.values())
-    return {place for place, value in values.items() if value == wanted}
-
-
-def _wants_largest(question: str, name: str) -> bool | None:
-    if _SLOWEST.search(question) or _FASTEST.search(question):
-        is_slowest = _SLOWEST.search(question) is not None
-        return is_slowest if _TIME.search(name) else not is_slowest
-    if _LARGEST.search(question):
-        return True
-    return False if _SMALLEST.search(question) else None
-
-
-def _asked_column(question: str, names: Sequence[str], numeric: Sequence[int]) -> int | None:
-    asked = frozenset(index_terms_of_normal(question))
-    shared = {column: len(asked & frozenset(index_terms_of_normal(names[column]))) for column in numeric}
-    if _PRICED.search(question):
-        shared = {column: count + bool(_PRICE.search(names[column])) for column, count in shared.items()}
-    if _SLOWEST.search(question) or _FASTEST.search(question):
-        shared = {column: count + bool(_TIME.search(names[column])) for column, count in shared.items()}
-    most = max(shared.values(), default=0)
-    best = [column for column, count in shared.items() if count == most]
-    return best[0] if len(best) == 1 and (most or len(numeric) == 1) else None
-
-
-def _is_numeric(column: int, rows: Mapping[int, Sequence[str]]) -> bool:
-    found = [_value(row, column) for row in rows.values()]
-    return sum(value is not None for value in found) >= max(_FEWEST_ROWS, _NUMERIC_SHARE * len(found))
-
-
-def _value(row: Sequence[str], column: int) -> float | None:
-    """Return the number with which a cell begins, such as 144 for 144G; the scale of its unit counts."""
-    cell = normalise(row[column]) if column < len(row) else ""
-    found = _NUMBER.match(cell)
-    if found is None:
-        return None
-    unit = cell[found.end() :].strip()[:1]
-    return float(found["number"].replace(",", "")) * _SCALES.get(unit, 1.0)

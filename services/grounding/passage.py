@@ -10,7 +10,7 @@ from services.knowledge.loaders.line_headings import line_heading
 from services.retrieval.identifiers import identifiers
 from services.text.numerals import COUNTING_SIGNS
 from services.text.sentences import ENDS, rough_sentences
-from services.text.tables import CELLS
+from services.text.tables import CELLS, cells
 
 _CODE = re.compile(r"(?:^|(?<=\n))(```|~~~).*?(?:\n\1[^\n]*(?:\n|$)|$)", re.DOTALL)
 _MARKDOWN_HEADING = re.compile(r"#{1,6}\s")
@@ -90,11 +90,6 @@ def _is_form(rows: Sequence[Sequence[str]]) -> bool:
         return False
     first, *others = [_FIGURES.match(row[1]) is not None for row in rows if len(row) > 1 and row[1]] or [False]
     return first or (any(others) and not all(others))
-
-
-def cells(row: str) -> list[str]:
-    """Return the cells of a row. An empty first cell is written as a bare bar."""
-    return [cell.strip().removeprefix("|") for cell in row.strip("\n").split(CELLS)] if row.strip() else []
 
 
 def _role(text: str, head: int | None, place: int, *, starts_line: bool) -> Role:

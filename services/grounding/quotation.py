@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence, Set
 
-from services.grounding.passage import Part, Role, cells
+from services.grounding.passage import Part, Role
 from services.index.tokens import index_terms_of_normal, normalise
 from services.text.sentences import rough_sentences
+from services.text.tables import cells
 
 _MAX_LINE_CHARS = 300
 # Of a longer cell only the sentences with most of the question's words are shown, if the row is too long.

@@ -200,19 +200,27 @@ class KnowledgeService:
         if isinstance(registered, IngestResult):
             return registered
         document, created = registered
-        if not created and document.state == DocumentState.READY:
-            return _result(IngestStatus.DUPLICATE, document)
         if not created:
-            return _result(IngestStatus.IN_PROGRESS, document)
+            return await self._same_as(document)
         build = self._start_build(document)
-        trouble = asyncio.create_task(build.trouble.wait())
-        try:
-            await asyncio.wait({build.task, build.by_words, trouble}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            trouble.cancel()
-        if not build.task.done() and not build.by_words.done():
+        if not await _is_settled(build):
             return _result(IngestStatus.DEFERRED, document, build.reason)
         return await self._searchable(build, document)
+
+    async def _same_as(self, document: DocumentRecord) -> IngestResult:
+        """Return the result for a file with the content of a document, once that one is searchable or rejected.
+
+        Otherwise the receipt of files that are sent together would say 正在入库 of one of them for good.
+        """
+        build = self._builds.get(document.id)
+        if document.state == DocumentState.READY or build is None:
+            is_ready = document.state == DocumentState.READY
+            return _result(IngestStatus.DUPLICATE if is_ready else IngestStatus.IN_PROGRESS, document)
+        if not await _is_settled(build):
+            return _result(IngestStatus.IN_PROGRESS, document)
+        result = await self._searchable(build, document)
+        is_there = result.status in (IngestStatus.INDEXED, IngestStatus.UPDATED)
+        return replace(result, status=IngestStatus.DUPLICATE) if is_there else result
 
     async def add_text(
         self, collection: str, title: str, text: str, group_id: int | None, user_id: int
@@ -771,6 +779,16 @@ def _chunk(found: IndexedChunk) -> Chunk:
 
 def _ready_status(document: DocumentRecord) -> IngestStatus:
     return IngestStatus.UPDATED if document.version > 1 else IngestStatus.INDEXED
+
+
+async def _is_settled(build: _Build) -> bool:
+    """Wait until a build is searchable by words, has ended or is in trouble. Return whether it is not the last."""
+    trouble = asyncio.create_task(build.trouble.wait())
+    try:
+        await asyncio.wait({build.task, build.by_words, trouble}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        trouble.cancel()
+    return build.task.done() or build.by_words.done()
 
 
 def _result(status: IngestStatus, document: DocumentRecord, reason: str = "") -> IngestResult:

@@ -5,17 +5,20 @@ All values are inputs for a trained gate, from 0 (no sign) to 1.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 from services.index.tokens import index_terms_of_normal, normalise
 from services.retrieval.answer_types import AnswerType, asked_type, missing
 from services.retrieval.constraints import (
-    FIRM_UNITS,
+    PLACE_UNITS,
     Constraints,
     Years,
+    is_firm,
     mentioned_years,
+    named_years,
     ordinals,
+    place_ordinals,
     read_constraints,
     years,
     years_of_place,
@@ -47,10 +50,10 @@ class Conflicts:
 
     `year`: the question names a year and the candidate does not. 1 if its file or heading is of another year, 0.75 if
     only its text names others, 0.5 if these may be years of another kind, 0.25 if it names none.
-    `ordinal`: the question names a number of a unit (第十条, 3 号楼) and the candidate only others; 0.5 if the unit may
-    be counted differently.
+    `ordinal`: the question names a number of a unit (第十条, 3 号楼, 二食堂) and the candidate only others; if the unit
+    may be counted differently, 0.75 if its file or heading names another, or else 0.5.
     `contrast`: the question names a member of a set of contrasts and the candidate only others; 1 if its file or
-    heading does, 0.5 if only its text does.
+    heading does or the set tells names apart (产假, 产检假), 0.5 if only its text does.
     `name_elsewhere`: a part of the question is in the name of another recalled document, but nowhere in the candidate;
     1 if the part has four characters or more.
     `rare_missing`: the weight of the rarest word of the question that the candidate does not contain, divided by that
@@ -116,11 +119,14 @@ class CollectionFacts:
     found: Mapping[str, frozenset[str]]
 
 
-def read_question(text: str) -> AskedQuestion:
-    """Read a question as a person wrote it."""
+def read_question(text: str, names: Iterable[str] = ()) -> AskedQuestion:
+    """Read a question as a person wrote it. A bare number is a year if one of the document `names` has that year."""
     normal = normalise(written(text))
+    constraints = read_constraints(normal)
+    if bare := named_years(normal, map(normalise, names)) - constraints.years.all:
+        constraints = replace(constraints, years=replace(constraints.years, plain=constraints.years.plain | bare))
     return AskedQuestion(
-        constraints=read_constraints(normal),
+        constraints=constraints,
         contrasts=tuple(contrast.named(normal) for contrast in contrasts()),
         kind=asked_type(normal),
         runs=tuple(content_runs(normal)),
@@ -215,10 +221,17 @@ def _ordinal(asked: Mapping[str, frozenset[str]], place: str, text: str) -> floa
     if not asked:
         return 0.0
     named = ordinals(f"{place}\n{text}")
+    of_place = place_ordinals(place)
     worst = 0.0
     for unit, numbers in asked.items():
-        if unit in named and not numbers & named[unit]:
-            worst = max(worst, _IN_PLACE if unit in FIRM_UNITS else _LIKELY)
+        if unit not in named or numbers & named[unit]:
+            continue
+        if is_firm(unit):
+            worst = max(worst, _IN_PLACE)
+        elif unit in of_place:
+            worst = max(worst, _IN_TEXT)
+        elif unit not in PLACE_UNITS:
+            worst = max(worst, _LIKELY)
     return worst
 
 
@@ -230,7 +243,7 @@ def _contrast(asked: Sequence[frozenset[str]], place: str, text: str) -> float:
         of_place = contrast.named(place)
         named = of_place | contrast.named(text)
         if named and not contrast.meets(members, named) and not names_all_days(text):
-            worst = max(worst, _IN_PLACE if of_place else _LIKELY)
+            worst = max(worst, _IN_PLACE if of_place or contrast.is_firm else _LIKELY)
     return worst
 
 

@@ -5,7 +5,7 @@ wrongly. Amounts (充 5 万, 干了 12 年, 85 分) are no constraints: they are
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from services.text.numerals import DIGITS, ITEM_SIGNS, number_value
@@ -42,12 +42,31 @@ _MORE = re.compile(rf"(?P<joint>[、,，/~～]|[-–—至到和及与或])\s*�
 _TO = frozenset("~～-–—至到")
 # Parts of a document, and things that are told apart by a number only.
 _COUNTED = {
-    **dict.fromkeys("条章讲课回款卷编册集届期批轮节项页", ""),
+    **dict.fromkeys("条章讲课回款卷编册集届期批轮节项页周次", ""),
     **{"单元": "", "部分": "", "学期": "", "阶段": "", "学年": ""},
 }
 _NTH = re.compile(rf"第\s*{_LIST}\s*(?:条)?(?P<unit>{'|'.join(sorted(_COUNTED, key=len, reverse=True))})")
 _ARTICLE = re.compile(rf"第\s*(?P<first>{_NUMBER})条\s*[至到~～—–-]\s*第?(?P<last>{_NUMBER})条")
 _BUILDING = re.compile(rf"{_LIST}\s*(?:号楼|栋|幢|号院)")
+# 二食堂, 3号线 and 四人间: places and kinds whose names differ in a number only.
+_NUMBERED_PLACES = (
+    "食堂|餐厅|教学楼|实验楼|办公楼|宿舍楼|宿舍|公寓|会议室|教室|车间|仓库|号线|号门|号窗口|号车位|人间"
+    r"|中学|小学|医院|校区|分部|支行|车库|班(?![倒次车])"
+)
+_NUMBERED = re.compile(
+    rf"(?<![{ITEM_SIGNS}百千两几\d.])第?[(]?{_LIST}[)]?\s*(?:号(?=[食餐教实办宿公会车仓校]))?(?P<unit>{_NUMBERED_PLACES})"
+)
+_LETTER = "[a-h甲乙丙丁]"
+_LETTERED = re.compile(
+    rf"(?<![a-z0-9])(?P<letters>{_LETTER}(?:\s*[、,/和与及]\s*{_LETTER})*)\s*"
+    r"(?P<unit>座|栋|幢|号楼|楼|馆|区(?![块间别分域])|出口|卷|班(?![倒次车]))"
+)
+# A month is a constraint if no day is named: 3月的值日表, but not 3月5日.
+_MONTH = re.compile(rf"(?<![\d.{ITEM_SIGNS}])(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?!亮|饼|经|球)")
+_DAY_OF_MONTH = re.compile(r"份?\s*(?:\d|[一二三十]|初|上旬|中旬|下旬|底|末)")
+# 200M的套餐 and 32G版 name one of several kinds, in a question; the text lists them with the same unit.
+_SIZED = re.compile(r"(?<![\da-z.])(?P<size>\d{1,4})\s*(?P<unit>mb?|gb?|tb?|兆|英?寸|瓦|w)(?![a-z\d])")
+_OF_SIZE = re.compile(r"的?(?:套餐|版|款|规格|型号|宽带|流量包|档)")
 _KIND = re.compile(
     r"(?P<first>[一二三四五六七八九])(?P<more>)(?P<unit>模(?![型式块板拟具范])|等奖|档(?!次|案)|阶(?!段|梯|层|级))"
 )
@@ -55,7 +74,15 @@ _NAMED = re.compile(rf"(?P<unit>方案|附件|附录|附表|情形|结果)\s*(?:
 _VERSION = re.compile(r"(?P<name>[a-z][a-z+]{1,30})[\s-]?v?(?P<version>\d{1,3}(?:\.\d{1,4}){1,3})(?![\d.])")
 _MAJOR = re.compile(r"(?<![a-z0-9])v(?P<version>\d{1,3}(?:\.\d{1,4}){0,3})(?![\da-z]|\.\d)")
 # Where these differ, the passage is about something else; other numbers may be counted differently.
-FIRM_UNITS = frozenset({"条", "章", "讲", "课", "届", "卷", "楼", "方案"})
+FIRM_UNITS = frozenset(
+    {"条", "章", "讲", "课", "届", "卷", "楼", "方案", "座", "馆", "区", "出口", "班"}
+    | {unit.removeprefix("号") for unit in re.sub(r"\(.*\)", "", _NUMBERED_PLACES).split("|")}
+)
+# A text names many months, so only the month of a file or heading says what it is about.
+PLACE_UNITS = frozenset({"月"})
+_SIZE = "大小 "
+# The page of a passage is where it stands, not what it is about.
+_PAGE = "页"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +117,20 @@ def read_constraints(normal: str) -> Constraints:
     >>> sorted(asked.years.plain), asked.ordinals
     ([2019], {'条': frozenset({'10'})})
     """
-    return Constraints(years(normal), ordinals(normal))
+    named = ordinals(normal)
+    for unit in [unit for unit in named if unit in PLACE_UNITS or unit.startswith(_SIZE)]:
+        del named[unit]
+    if months := _asked_months(normal):
+        named["月"] = months
+    for found in _SIZED.finditer(normal):
+        if _OF_SIZE.match(normal, found.end()):
+            named[_size_unit(found)] = frozenset({found["size"]})
+    return Constraints(years(normal), named)
+
+
+def is_firm(unit: str) -> bool:
+    """Return whether a passage that only names other numbers of a unit is certainly about something else."""
+    return unit in FIRM_UNITS or unit.startswith(_SIZE)
 
 
 def years(normal: str) -> Years:
@@ -136,6 +176,21 @@ def mentioned_years(normal: str) -> frozenset[int]:
     return frozenset(found | short | years(normal).all)
 
 
+def named_years(normal: str, names: Iterable[str]) -> frozenset[int]:
+    """Return the years of normalised document names that a question has as bare numbers: 2023 的名额.
+
+    >>> sorted(named_years("2023的名额，充2000", ["名额2023.xlsx", "名额2024.xlsx"]))
+    [2023]
+    """
+    of_names = {year for name in names for year in years_of_place(name).plain}
+    return frozenset(of_names & {int(year) for year in _BARE_YEAR.findall(normal)})
+
+
+def place_ordinals(normal: str) -> dict[str, frozenset[str]]:
+    """Return the numbers of things in a normalised file name and heading, without pages and versions."""
+    return {unit: numbers for unit, numbers in ordinals(normal).items() if unit != _PAGE and not unit.isascii()}
+
+
 def _span(first: str, last: str | None) -> range:
     start = int(first)
     if last is None:
@@ -167,6 +222,15 @@ def _ordinals(normal: str) -> Iterator[tuple[str, str]]:
         yield from (("条", number) for number in _counted(match["first"], match["last"]))
     for match in _BUILDING.finditer(normal):
         yield from (("楼", number) for number in _listed(match))
+    for match in _NUMBERED.finditer(normal):
+        yield from ((match["unit"].removeprefix("号"), number) for number in _listed(match))
+    for match in _LETTERED.finditer(normal):
+        unit = "楼" if match["unit"] in ("栋", "幢", "号楼") else match["unit"]
+        yield from ((unit, letter) for letter in re.findall(_LETTER, match["letters"]))
+    for match in _MONTH.finditer(normal):
+        yield "月", str(number_value(match["month"]))
+    for match in _SIZED.finditer(normal):
+        yield _size_unit(match), match["size"]
     for match in _KIND.finditer(normal):
         yield match["unit"], str(number_value(match["first"]))
     for match in _NAMED.finditer(normal):
@@ -175,6 +239,19 @@ def _ordinals(normal: str) -> Iterator[tuple[str, str]]:
         yield match["name"], match["version"]
     for match in _MAJOR.finditer(normal):
         yield "v", match["version"]
+
+
+def _size_unit(found: re.Match[str]) -> str:
+    return _SIZE + found["unit"].removesuffix("b").replace("兆", "m").replace("瓦", "w").removeprefix("英")
+
+
+def _asked_months(normal: str) -> frozenset[str]:
+    """Return the months that a question names without a day."""
+    return frozenset(
+        str(number_value(found["month"]))
+        for found in _MONTH.finditer(normal)
+        if not _DAY_OF_MONTH.match(normal, found.end())
+    )
 
 
 def _listed(match: re.Match[str]) -> list[str]:

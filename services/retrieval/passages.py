@@ -11,7 +11,7 @@ from services.index.models import IndexedChunk
 from services.index.tokens import normalise
 from services.records.tables import DocumentRecord
 from services.retrieval.models import Candidate, Reference, Verdict
-from services.text.tables import CELLS, NEXT_TABLE
+from services.text.tables import CELLS, NEXT_TABLE, cells
 
 # Character 5-grams that two texts share, divided by those of the shorter one. A copy with a changed word or date still
 # counts.
@@ -22,8 +22,10 @@ _MAX_OVERLAP = 1_000
 # Fewer equal characters at an edge are a coincidence, such as a full stop or a word.
 _MIN_OVERLAP = 6
 
-# A table begins with its header, below its title if it has one.
-_TABLE_HEADER = re.compile(r"(?:(?!.* \| ).*\n)?.* \| .*\n")
+# A table begins with its header, below its title if it has one. Below the title may stand its unit and date.
+_TABLE_HEADER = re.compile(r"(?:(?!.* \| ).*\n){0,4}?.* \| .*\n")
+
+_TITLED_LINES = 2
 
 ChunkPlace = tuple[str, int]
 
@@ -137,6 +139,33 @@ def reference(
     )
 
 
+def table_header(text: str) -> str:
+    """Return the title and header with which each chunk of a table begins, "" for other texts."""
+    found = _TABLE_HEADER.match(text)
+    return found[0] if found else ""
+
+
+def table_rows(text: str, header: str) -> list[list[str]]:
+    """Return the cells of the rows of a table in a chunk that begins with its header."""
+    rows = text.removeprefix(header).split(NEXT_TABLE)[0].split("\n")
+    return [cells(row) for row in rows if CELLS in row]
+
+
+def table_around(chunk: IndexedChunk, header: str, beside: Sequence[IndexedChunk]) -> list[IndexedChunk]:
+    """Return the chunks of the table that a chunk belongs to, in order, out of those beside it."""
+    by_ordinal = {
+        other.ordinal: other
+        for other in beside
+        if other.text.startswith(header) and other.metadata.get("heading") == chunk.metadata.get("heading")
+    }
+    first = last = chunk.ordinal
+    while first - 1 in by_ordinal:
+        first -= 1
+    while last + 1 in by_ordinal:
+        last += 1
+    return [by_ordinal.get(ordinal, chunk) for ordinal in range(first, last + 1)]
+
+
 def joined_text(chunks: Sequence[IndexedChunk]) -> str:
     """Return the text of consecutive chunks without repetition.
 
@@ -145,10 +174,10 @@ def joined_text(chunks: Sequence[IndexedChunk]) -> str:
     text = chunks[0].text
     for chunk in chunks[1:]:
         following = chunk.text
-        header = _TABLE_HEADER.match(following)
-        if header and text.startswith(header[0]):
-            following = following[header.end() :]
-        elif header and CELLS in text.rpartition("\n")[2]:
+        header = table_header(following)
+        if header and text.startswith(header):
+            following = following[len(header) :]
+        elif header.count("\n") <= _TITLED_LINES and header and CELLS in text.rpartition("\n")[2]:
             following = f"{NEXT_TABLE}\n{following}"
         repeated = _overlap(text, following)
         text += following[repeated:] if repeated else f"\n{following}"

@@ -7,12 +7,12 @@ A question whose own words fall short (`is_near_miss`) is searched once more wit
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from services.embeddings.models import EmbeddingModel
 from services.errors import EmbeddingError, ReadingError, RerankError, SearchIndexError, ServiceError, code_suffix
-from services.index.models import IndexGap, SearchIndex, SearchRequest, SearchResult
+from services.index.models import IndexedChunk, IndexGap, SearchIndex, SearchRequest, SearchResult
 from services.index.tokens import matched_terms, normalise
 from services.reading.models import Reader, Text
 from services.records.documents import DocumentRecords
@@ -21,6 +21,7 @@ from services.records.tables import DocumentRecord
 from services.retrieval.calibration import calibrated
 from services.retrieval.conflicts import AskedQuestion, read_question
 from services.retrieval.expansion import MOST_WORDS, new_words
+from services.retrieval.extremes import extremes, wants_extreme
 from services.retrieval.features import Evidence, relevant
 from services.retrieval.fuse import QuestionWords, fuse, weigh
 from services.retrieval.gate import GateRules, judge
@@ -35,11 +36,22 @@ from services.retrieval.models import (
     Strictness,
     Verdict,
 )
-from services.retrieval.passages import join, joined_text, reference, select, spread
+from services.retrieval.passages import (
+    join,
+    joined_text,
+    reference,
+    select,
+    spread,
+    table_around,
+    table_header,
+    table_rows,
+)
+from services.retrieval.pointing import pointed_at
 from services.retrieval.query import Query, build_query
 from services.retrieval.rerank import Reranker
 from services.retrieval.wording import content_terms
 from services.settings import RetrievalSettings
+from services.text.tables import cells
 from services.tracing.calls import record_tool
 from services.tracing.stages import stage
 
@@ -50,6 +62,9 @@ _NEAREST = 3
 # CMRC, other words never raised a score from below this value to above the gate.
 _NEAR_MISS = 0.03
 _REACH = 1
+# A question that follows another says little alone, so what it finds alone must be better by this much.
+# A table with more chunks than this on either side is compared in part. A chunk has about ten rows.
+_TABLE_CHUNKS = 100
 _NO_VECTORS = "资料的向量索引出错了，请管理员查看日志。"
 _BY_WORDS = "这次只按字词查找。"
 _SOME_BY_WORDS = "有 {count} 个文件还在入库，现在只能按字词找到，稍后再问可能会有。"
@@ -75,12 +90,14 @@ class _Recall:
 class _Named:
     """What a question names, which a passage that answers it must be about.
 
-    A passage that is quoted must have one of the terms of `remark`, which is None for a question.
+    `builds` are those of the documents in which it says that its answer stands, empty if it does not. A passage that is
+    quoted must have one of the terms of `remark`, which is None for a question.
     """
 
     identifiers: frozenset[str]
     asked: AskedQuestion
-    remark: frozenset[str] | None
+    builds: frozenset[str] = frozenset()
+    remark: frozenset[str] | None = None
 
     def allows_quoting(self, candidate: Candidate) -> bool:
         """Return whether a candidate may be quoted, or is only about what was asked before a remark."""
@@ -140,11 +157,7 @@ class Retriever:
         if words:
             query = query.with_words(words)
         recall = await self._recall(collection, query)
-        named = _Named(
-            identifiers(question.text) or identifiers(question.quoted),
-            read_question(question.text),
-            content_terms(question.remark) if question.remark else None,
-        )
+        named = _named(question, recall.documents)
         found = await self._judge(collection, query, recall, strictness, named)
         return replace(found, expansions=tuple(words))
 
@@ -188,6 +201,10 @@ class Retriever:
             )
             for number, item in enumerate(best, start=1)
         )
+
+    async def shows(self, collection: str, build_ids: Collection[str]) -> bool:
+        """Return whether all of these builds still belong to visible documents of the collection."""
+        return set(await self._records.visible(collection, set(build_ids))) == set(build_ids)
 
     async def passage(self, collection: str, build_id: str, first_ordinal: int, last_ordinal: int) -> Reference | None:
         """Return a passage that was cited earlier, or None if its document is gone or has a newer version."""
@@ -265,6 +282,8 @@ class Retriever:
     ) -> Retrieval:
         words = weigh(query.text, recall.result.document_frequency, recall.result.chunk_count)
         fused = fuse(words, recall.result, self._embedding.scale)
+        if meant := named.builds & {item.hit.chunk.build_id for item in fused}:
+            fused = [item for item in fused if item.hit.chunk.build_id in meant]
         best = spread(fused, self._settings.rerank_top_k)
         chosen = {item.hit.chunk.chunk_id for item in best}
         others = [item for item in fused if item.hit.chunk.chunk_id not in chosen]
@@ -301,6 +320,8 @@ class Retriever:
         )
         judged = select(judge([*scored, *others], rules), self._settings.submit_top_k)
         approved = [item for item in judged if item.verdict is Verdict.APPROVED]
+        if wants_extreme(query.text):
+            approved = await self._with_extreme(collection, query.text, approved)
         quotable = calibrated(self.threshold(Strictness.ASKED), recall.feedback)
         return replace(
             found,
@@ -331,6 +352,28 @@ class Retriever:
             log.warning("ranking without the reader: %s", error)
             return list(candidates)
         return [replace(item, reading=reading) for item, reading in zip(candidates, readings, strict=True)]
+
+    async def _with_extreme(self, collection: str, question: str, approved: Sequence[Candidate]) -> list[Candidate]:
+        """Return the approved passages with the row that is asked for in place of other chunks of its table.
+
+        The largest value of one chunk is not that of a table with several. Only the table of the best passage is read.
+        """
+        if not approved or not (header := table_header(approved[0].hit.chunk.text)):
+            return list(approved)
+        best = approved[0].hit.chunk
+        first = max(0, best.ordinal - _TABLE_CHUNKS)
+        beside = await self._index.chunks(collection, best.build_id, first, 2 * _TABLE_CHUNKS + 1)
+        # Comparing thousands of rows takes too long for the event loop.
+        table, holders = await asyncio.to_thread(_holders, question, best, header, beside)
+        if not holders:
+            return list(approved)
+        parts = {chunk.chunk_id for chunk in table}
+        known = {item.hit.chunk.chunk_id: item for item in approved}
+        chosen = [
+            known.get(identity, replace(approved[0], hit=replace(approved[0].hit, chunk=chunk), reading=None))
+            for identity, chunk in list(holders.items())[: self._settings.submit_top_k]
+        ]
+        return [*chosen, *(item for item in approved if item.hit.chunk.chunk_id not in parts)]
 
     async def _references(
         self, collection: str, approved: Sequence[Candidate], documents: Mapping[str, DocumentRecord]
@@ -376,6 +419,28 @@ def better(first: Retrieval, second: Retrieval) -> Retrieval:
     is_better = second.quotable or first.status is not RetrievalStatus.USABLE
     chosen = second if second.status is RetrievalStatus.USABLE and is_better else first
     return replace(chosen, expansions=second.expansions)
+
+
+def _named(question: Question, documents: Mapping[str, DocumentRecord]) -> _Named:
+    names = [document.name for document in documents.values()]
+    meant = pointed_at(question.text, names)
+    return _Named(
+        identifiers(question.text) or identifiers(question.quoted),
+        read_question(question.text, names),
+        frozenset(build_id for build_id, document in documents.items() if document.name in meant),
+        content_terms(question.remark) if question.remark else None,
+    )
+
+
+def _holders(
+    question: str, best: IndexedChunk, header: str, beside: Sequence[IndexedChunk]
+) -> tuple[list[IndexedChunk], dict[str, IndexedChunk]]:
+    """Return the chunks of a table, and by id those with the row that a question asks for."""
+    table = table_around(best, header, beside)
+    rows = [(chunk, row) for chunk in table for row in table_rows(chunk.text, header)]
+    names = cells(header.strip("\n").rpartition("\n")[2])
+    found = extremes(question, names, dict(enumerate(row for _, row in rows)))
+    return table, {rows[number][0].chunk_id: rows[number][0] for number in sorted(found)}
 
 
 def _evidence(

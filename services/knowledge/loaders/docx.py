@@ -18,6 +18,7 @@ from docx.parts.document import DocumentPart
 from services.knowledge.loaders.docx_numbering import Numbering, numbering_of, paragraph_level
 from services.knowledge.loaders.docx_visibility import Visibility
 from services.knowledge.loaders.outline import PICTURED, Outline
+from services.knowledge.loaders.struck import STRUCK_BEGINS, STRUCK_ENDS, tidied
 from services.knowledge.loaders.tables import Grid, repeated, with_single_headers
 from services.knowledge.models import Omissions, Section
 
@@ -187,10 +188,12 @@ class _Reader:
         """Return the text that a reader sees in a paragraph, without the text boxes anchored in it."""
         parts: list[str] = []
         # A stack instead of recursion, because the file determines the depth.
-        stack = list(reversed(element))
+        stack: list[BaseOxmlElement | str] = list(reversed(element))
         while stack:
             node = stack.pop()
-            if node.tag in _TEXT:
+            if isinstance(node, str):
+                parts.append(node)
+            elif node.tag in _TEXT:
                 parts.append(node.text or "")
             elif node.tag in _CHARACTERS:
                 parts.append(_CHARACTERS[node.tag])
@@ -199,8 +202,11 @@ class _Reader:
             elif node.tag in _RUNS and not self._visibility.shows(node):
                 self._omissions.hidden_text |= _has_text(node)
             elif node.tag != _TEXT_BOX:
+                if node.tag in _RUNS and _is_struck(node):
+                    parts.append(STRUCK_BEGINS)
+                    stack.append(STRUCK_ENDS)
                 stack.extend(reversed(node))
-        return "".join(parts).strip()
+        return tidied("".join(parts)).strip()
 
 
 def _is_picture(drawing: BaseOxmlElement) -> bool:
@@ -243,6 +249,12 @@ def _shown_alternative(alternatives: BaseOxmlElement) -> BaseOxmlElement | None:
         if all(choice.nsmap.get(name, "").startswith(_UNDERSTOOD) for name in choice.get("Requires", "").split()):
             return choice
     return alternatives.find(_FALLBACK)
+
+
+def _is_struck(run: BaseOxmlElement) -> bool:
+    """Return whether a run itself is struck through."""
+    marks = (run.find(f"{qn('w:rPr')}/{qn(name)}") for name in ("w:strike", "w:dstrike"))
+    return any(mark is not None and mark.get(qn("w:val"), "1") not in ("0", "false", "off") for mark in marks)
 
 
 def _has_text(element: BaseOxmlElement) -> bool:

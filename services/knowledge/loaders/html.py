@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from services.knowledge.loaders.decoding import decode
 from services.knowledge.loaders.html_visibility import remove_invisible
 from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.struck import STRUCK_BEGINS, STRUCK_ENDS, tidied
 from services.knowledge.loaders.tables import Cell, laid_out, with_single_headers
 from services.knowledge.models import Omissions, Section
 
@@ -22,6 +23,7 @@ _INLINE = {
     "u", "var", "wbr",
 }  # fmt: skip
 _DROPPED_INLINE = {"rt", "rp"}
+_STRUCK = {"del", "s", "strike"}
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 # https://html.spec.whatwg.org/multipage/parsing.html#prescan-a-byte-stream-to-determine-its-encoding
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
@@ -60,21 +62,24 @@ def decode_html(data: bytes) -> str:
     return decode(data)
 
 
-def _walk(root: LexborNode, outline: Outline) -> Iterator[Section]:
+def _walk(root: LexborNode, outline: Outline) -> Iterator[Section]:  # noqa: PLR0912  # a branch for each kind of element
     """Feed the nodes to the outline in order, with a stack, because the file determines the depth of nesting."""
     line: list[str] = []
 
     def end_line() -> None:
-        if text := _SPACE.sub(" ", "".join(line)).strip():
+        if text := tidied(_SPACE.sub(" ", "".join(line))).strip():
             outline.line(text)
         line.clear()
 
-    # Each item is a node, or None for the end of a block.
-    stack: list[LexborNode | None] = [root]
+    # Each item is a node, None for the end of a block, or a text that stands behind a node.
+    stack: list[LexborNode | str | None] = [root]
     while stack:
         node = stack.pop()
         if node is None:
             end_line()
+            continue
+        if isinstance(node, str):
+            line.append(node)
             continue
         tag = node.tag or ""
         if tag == "-text":
@@ -100,6 +105,9 @@ def _walk(root: LexborNode, outline: Outline) -> Iterator[Section]:
                 stack.append(None)
             if tag == "li":
                 line.append("- ")
+            if tag in _STRUCK:
+                line.append(STRUCK_BEGINS)
+                stack.append(STRUCK_ENDS)
             stack.extend(reversed(list(_children(node))))
 
 
@@ -142,14 +150,20 @@ def _span(cell: LexborNode, name: str) -> int:
 
 def _flat_text(node: LexborNode) -> str:
     parts: list[str] = []
-    stack = [node]
+    stack: list[LexborNode | str] = [node]
     while stack:
         current = stack.pop()
+        if isinstance(current, str):
+            parts.append(current)
+            continue
         tag = current.tag or ""
         if tag == "-text":
             parts.append(current.text(deep=False))
         elif tag not in _DROPPED and tag not in _DROPPED_INLINE:
             if tag not in _INLINE:
                 parts.append(" ")
+            if tag in _STRUCK:
+                parts.append(STRUCK_BEGINS)
+                stack.append(STRUCK_ENDS)
             stack.extend(reversed(list(_children(current))))
-    return _SPACE.sub(" ", "".join(parts)).strip()
+    return tidied(_SPACE.sub(" ", "".join(parts))).strip()

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from html import unescape
 
+from services.knowledge.loaders.struck import struck
+
 # https://html.spec.whatwg.org/multipage/indices.html#elements-3
 _TAGS = (
     "a|abbr|article|aside|audio|b|blockquote|body|br|button|caption|center|cite|code|col|colgroup|dd|del|details|dfn|"
@@ -29,11 +31,15 @@ _ANCHOR = re.compile(r"\s*\{\s*[#.:][^{}]{0,200}\}\s*$")
 _EMPHASIS = (
     re.compile(r"\*{2,3}(?=\S)(.{1,2000}?)(?<=\S)\*{2,3}"),
     re.compile(r"(?<![A-Za-z0-9])_{2,3}(?=\S)(.{1,2000}?)(?<=\S)_{2,3}(?![A-Za-z0-9])"),
-    re.compile(r"~~(?=\S)(.{1,2000}?)(?<=\S)~~"),
     re.compile(r"(?<![A-Za-z0-9*\\])\*(?![\s*])([^*]{1,2000}?)(?<![\s*\\])\*(?![A-Za-z0-9*])"),
     re.compile(r"(?<![A-Za-z0-9_\\])_(?![\s_])([^_]{1,2000}?)(?<![\s_\\])_(?![A-Za-z0-9_])"),
 )
+_STRUCK = re.compile(
+    r"(?<!~)~~(?=[^\s~])(.{1,2000}?)(?<=[^\s~])~~(?!~)|<(del|s|strike)>(.{1,2000}?)</\2>", re.IGNORECASE
+)
+_TASK = re.compile(r"^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[([ xX])\](?=\s)")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_OPEN, _DONE = "☐", "☑"
 # A shorter text, such as 官网 or here, says little without its target.
 _TELLING_CHARS = 5
 _KEPT = re.compile("\ue000(\\d+)\ue001")
@@ -41,6 +47,8 @@ _KEPT = re.compile("\ue000(\\d+)\ue001")
 
 def plain(text: str) -> str:
     """Return a line without marks, tags, images and the targets of links; code spans keep their text.
+
+    What is struck through says so, and tasks have a box.
 
     >>> plain("**限额**见[住宿标准](fees.md#a)，`--all` 也行 ![图](a.png)")
     '限额见住宿标准，--all 也行'
@@ -53,6 +61,8 @@ def plain(text: str) -> str:
 
     text = text.replace("\ue000", "").replace("\ue001", "")
     text = _CODE.sub(lambda found: keep(found[2].strip() or found[2]), text)
+    text = _TASK.sub(lambda found: found[1] + (_OPEN if found[2] == " " else _DONE), text)
+    text = _STRUCK.sub(lambda found: struck(found[1] or found[3]), text)
     text = _AUTOLINK.sub(lambda found: keep(found[1]), text)
     text = _BREAK.sub(" ", _IMAGE.sub("", text))
     text = _COMPONENT.sub("", _TAG.sub("", text))

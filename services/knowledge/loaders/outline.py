@@ -14,6 +14,12 @@ _MAX_TITLE_CHARS = 100
 _TABLE_TITLE = re.compile(
     r"(?:(?:[续附]?表|Table)\s*[\d一二三四五六七八九十]|[（(]?单位\s*[:：]).{0,60}", re.IGNORECASE
 )
+# 1、合并资产负债表, 物资采购清单
+_TABLE_NAME = re.compile(r"[^。！？；：:，,|]{2,30}(?:表|清单|明细|名单|一览|目录|台账)(?:[（(][^（）()]{1,20}[)）])?")
+_BESIDE_TITLE = re.compile(
+    r"[（(]?(?:货币|金额|计量)?(?:单位|编制|制表|填表|统计|更新|日期|时间)[^：:。]{0,4}[：:].{0,60}"
+)
+_MOST_TITLE_LINES = 3
 
 
 class Outline:
@@ -69,9 +75,7 @@ class Outline:
 
         A line directly above it that names it becomes its title. A table that `continues` the last one has its title.
         """
-        title = self._table_title if continues else ""
-        if not continues and self._lines and _TABLE_TITLE.fullmatch(self._lines[-1].strip()):
-            title = self._lines.pop().strip()
+        title = self._table_title if continues else self._take_table_title()
         sections = list(table_sections(rows, self._page, self._titles(), title))
         if sections:
             self._table_title = title
@@ -79,7 +83,23 @@ class Outline:
             self._bare = False
             yield from sections
         elif title:
-            self._lines.append(title)
+            self._lines += title.split("\n")
+
+    def _take_table_title(self) -> str:
+        """Remove the lines that name the table below them, and return them joined by newlines.
+
+        Between the name of a table (合并资产负债表) and the table may stand its unit, its date and who made it.
+        """
+        lines = [line.strip() for line in self._lines]
+        first = len(lines)
+        while first and len(lines) - first < _MOST_TITLE_LINES and _BESIDE_TITLE.match(lines[first - 1]):
+            first -= 1
+        if first and (_TABLE_TITLE.fullmatch(lines[first - 1]) or _TABLE_NAME.fullmatch(lines[first - 1])):
+            first -= 1
+        elif not any(map(_TABLE_TITLE.fullmatch, lines[first:])):
+            return ""
+        del self._lines[first:]
+        return "\n".join(lines[first:])
 
     def uncertain_table(self, text: str) -> Iterator[Section]:
         """Add the lines of a table whose rows and columns could not be told."""

@@ -18,6 +18,7 @@ from services.knowledge.loaders.page_numbers import page_number
 from services.knowledge.loaders.pdf_glyphs import GlyphFont
 from services.knowledge.loaders.pdf_layout import page_layout
 from services.knowledge.loaders.pdf_lines import full_width, glue, joined
+from services.knowledge.loaders.pdf_objects import with_whole_lines
 from services.knowledge.loaders.pdf_scan import page_image
 from services.knowledge.loaders.pdf_spaces import without_unseen_spaces
 from services.knowledge.loaders.pdf_tables import PageTable, page_lines
@@ -140,7 +141,7 @@ def _laid_out(ink: PageInk, unseen: frozenset[int], text: str) -> list[_Line]:
     lines: list[_Line] = []
     if not ink.has_unplaced_text:
         glyphs = [glyph for glyph in ink.glyphs if glyph.string not in unseen]
-        text = without_unseen_spaces(text, glyphs)
+        text = with_whole_lines(without_unseen_spaces(text, glyphs), glyphs)
         layout = page_layout(glyphs, ink.rules)
         lines = list(page_lines(layout))
         # Reading the glyphs twice must give the same text, or else some of it is in the wrong place or missing.

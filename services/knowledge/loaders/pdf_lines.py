@@ -40,18 +40,18 @@ def glue(line: str, following: str, width: float) -> str | None:
     heading or the last line of a paragraph is shorter than the column.
     """
     last, first = line[-1], following[0]
-    if _ITEM.match(following) or _LEADERS.search(line):
+    if begins_item(following) or _LEADERS.search(line):
         return None
     if _is_hyphenated(line, following):
         return ""
-    if last in _SENTENCE_END or (_width(line) < width and last not in _GOES_ON):
+    if last in _SENTENCE_END or (width_of(line) < width and last not in _GOES_ON):
         return None
     return "" if last >= _FIRST_WIDE or first >= _FIRST_WIDE else " "
 
 
 def full_width(lines: list[str]) -> float:
     """Return the minimum width of a full line: three quarters of the 90th percentile, but at least ten hanzi."""
-    widths = sorted(map(_width, lines))
+    widths = sorted(map(width_of, lines))
     return max(_LEAST_FULL, _FULL_SHARE * widths[int(0.9 * len(widths))]) if widths else _LEAST_FULL
 
 
@@ -59,6 +59,11 @@ def _is_hyphenated(line: str, following: str) -> bool:
     return len(line) > 1 and line[-1] in _HYPHENS and line[-2].isalpha() and following[0].islower()
 
 
-def _width(line: str) -> int:
+def begins_item(line: str) -> bool:
+    """Return whether a line begins with a number or mark of an item."""
+    return _ITEM.match(line) is not None
+
+
+def width_of(line: str) -> int:
     """Return the width of a line in columns; Chinese characters take two."""
     return len(line) + sum(character >= _FIRST_WIDE for character in line)

@@ -32,24 +32,24 @@ def without_unseen_spaces(text: str, glyphs: Iterable[Glyph]) -> str:
     `glyphs` are the visible glyphs in the order of drawing. A line whose characters are not found among them in this
     order is left as it is, and so are spaces within text that is not Chinese.
     """
+    return "\n".join(_closed_up(line, found) if found else line for line, found in lines_with_glyphs(text, glyphs))
+
+
+def lines_with_glyphs(text: str, glyphs: Iterable[Glyph]) -> Iterator[tuple[str, list[Glyph]]]:
+    """Yield the lines of a page with a glyph for each visible character, none where these are not found in order."""
     marks = [(character, glyph) for glyph in glyphs for character in glyph.text if not character.isspace()]
     drawn = "".join(character for character, _ in marks)
-    lines: list[str] = []
     place = 0
     for line in text.split("\n"):
         compact = "".join(line.split())
-        if not compact:
-            lines.append(line)
-            continue
-        found = drawn.find(compact, place)
-        if found < 0:
+        found = drawn.find(compact, place) if compact else -1
+        if found < 0 and compact:
             found = drawn.find(compact)
         if found < 0:
-            lines.append(line)
+            yield line, []
             continue
         place = found + len(compact)
-        lines.append(_closed_up(line, [glyph for _, glyph in marks[found:place]]))
-    return "\n".join(lines)
+        yield line, [glyph for _, glyph in marks[found:place]]
 
 
 def _closed_up(line: str, glyphs: Sequence[Glyph]) -> str:
@@ -69,8 +69,8 @@ def _closed_up(line: str, glyphs: Sequence[Glyph]) -> str:
 
 def _touch(glyph: Glyph, following: Glyph, usual: float) -> bool:
     """Return whether two glyphs, at least one of them wide, are no farther apart than `usual` in their line."""
-    wide = [_is_wide(glyph), _is_wide(following)]
-    gap = _gap(glyph, following)
+    wide = [is_wide(glyph), is_wide(following)]
+    gap = gap_between(glyph, following)
     if gap is None or not any(wide):
         return False
     # Some fonts do not give the widths of Latin letters, which then seem to overlap what follows.
@@ -92,13 +92,13 @@ def _usual_gap(glyphs: Sequence[Glyph]) -> float:
     gaps = [
         gap
         for one, other in pairwise(glyphs)
-        if _is_wide(one) and _is_wide(other) and (gap := _gap(one, other)) is not None
+        if is_wide(one) and is_wide(other) and (gap := gap_between(one, other)) is not None
     ]
     usual = median(gaps) if len(gaps) >= _LEAST_PAIRS else 0.0
     return usual if 0.0 < usual <= _MOST_USUAL_EM else 0.0
 
 
-def _gap(glyph: Glyph, following: Glyph) -> float | None:
+def gap_between(glyph: Glyph, following: Glyph) -> float | None:
     """Return the distance between two glyphs in em of the smaller one, None if they are not beside each other."""
     (left, bottom), (right, top) = glyph.start, glyph.end
     length, size = hypot(right - left, top - bottom), min(glyph.size, following.size)
@@ -110,5 +110,6 @@ def _gap(glyph: Glyph, following: Glyph) -> float | None:
     return along if beside <= _SAME_LINE_EM and along >= -_MOST_OVERLAP_EM else None
 
 
-def _is_wide(glyph: Glyph) -> bool:
+def is_wide(glyph: Glyph) -> bool:
+    """Return whether a glyph is a Chinese character or as wide as one."""
     return glyph.text >= _FIRST_WIDE or glyph.text in _WIDE_MARKS

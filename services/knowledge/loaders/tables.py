@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from services.knowledge.models import Section
@@ -24,6 +24,18 @@ _TITLE_CHARS = 80
 _NOTE = re.compile(r"[（(【*＊]*\s*(?:注|备\s*注|说明|附注|Notes?)\s*[\d一二三]?\s*[:：】)）.]", re.IGNORECASE)
 _NOTE_CHARS = 20
 _CLAUSE = re.compile(r"[，。；：]")
+_FEWEST_FORM_COLUMNS, _MOST_FORM_COLUMNS = 4, 8
+_LABEL_CHARS = 12
+_BESIDE_TITLE = re.compile(
+    r"[(（]?(?:货币|金额|计量)?(?:单位|编制|制表|填表|统计|更新|日期|时间|年月|版本)[^：:]{0,4}[：:]"
+)
+_LABEL = re.compile(
+    r"[：:]\s*$|(?:姓名|名称|性别|民族|籍贯|年龄|[学工编证账帐卡税型文单]号|号码|班级|专业|学院|学校|院校|系别|年级|部门|单位|公司|职务|职称"
+    r"|岗位|职位|电话|手机|邮箱|微信|qq|传真|邮编|地址|住址|日期|时间|年月|地点|场地|金额|费用|预算|经费|价格|总价|负责人|联系人|经办人|申请人"
+    r"|审核人|审批人|法人|代表|导师|老师|教师|学历|学位|面貌|身份证|开户行|户名|规格|数量|人数|类型|类别|性质|等级|级别|状态|备注|主题|题目"
+    r"|版本|期限|周期|来源|方式|情况|意见|签字|签名|盖章|面积|户型|楼栋|房号|车牌号?|name|date|phone|e-?mail|address|title)\s*$",
+    re.IGNORECASE,
+)
 _LONE_BAR = re.compile(r"(?<!\S)\|(?!\S)")
 
 
@@ -256,20 +268,41 @@ def sparse_table_sections(
     """Yield the sections of a table: each of its parts with a header of its own, and notes below it as text.
 
     A row maps columns, counted from 0, to texts. Rows with a single cell above a wider header are captions (a merged
-    title row); they stand above the header like `title`. Empty rows and columns are dropped; line breaks inside a cell
+    title row); they stand above the header like `title`. A form with several labels in a row becomes lines such as
+    `姓名：张三`. Empty rows and columns are dropped; line breaks inside a cell
     become spaces. A row is written as `数学 | 语文 |  | 体育`, with a bar before an empty first cell and without the
     empty cells at its end; a row that has only its first cell is `数学 | |`, because without a bar it would be prose.
     """
-    filled = [cells for row in rows if (cells := _on_one_line(row))]
-    width = max(map(len, filled), default=0)
-    notes: list[dict[int, str]] = []
-    while len(filled) > 2 and len(filled[-1]) == 1 < width and _is_note(*filled[-1].values()):
-        notes.insert(0, filled.pop())
-    for part in _parts(filled):
-        captions, body = _without_captions(part, width)
-        lines = [title, *_written(captions)] if title else _written(captions)
+    for block in _side_by_side([_on_one_line(row) for row in rows]):
+        yield from _block_sections(block, page, heading, title)
         title = ""
-        if len(body) < 2:
+
+
+def _block_sections(
+    rows: list[dict[int, str]], page: int | None, heading: tuple[str, ...], title: str
+) -> Iterator[Section]:
+    """Yield the sections of rows of which no two tables stand beside each other; an empty row is a gap."""
+    filled: list[dict[int, str]] = []
+    gaps: set[int] = set()
+    for row in rows:
+        if row:
+            filled.append(row)
+        else:
+            gaps.add(len(filled))
+    width = max(map(len, filled), default=0)
+    for rows_of_part in _parts(filled, gaps):
+        part, above, below = _without_notes(rows_of_part, width)
+        if above:
+            yield Section("\n".join(_written(above)), page, heading)
+        captions, body = _without_captions(part, width)
+        # With bars, a title and what stands beside it would read like a header.
+        above_header = [" ".join(row[column] for column in sorted(row)) for row in captions]
+        lines = [*filter(None, (title,)), *(above_header if body else _written(captions))]
+        title = ""
+        if pairs := form_pairs(body):
+            yield Section("\n".join([*lines, *pairs]), page, heading)
+            body, lines = [], []
+        elif len(body) < 2:
             lines += _written(body)
         if lines and (len(body) < 2 or sum(map(len, lines)) > _TITLE_CHARS):
             yield Section("\n".join(lines), page, heading)
@@ -277,8 +310,83 @@ def sparse_table_sections(
         if len(body) > 1:
             header, *texts = _written(_unfolded(body))
             yield Section("\n".join(texts), page, heading, table=True, header="\n".join((*lines, header)))
-    if notes:
-        yield Section("\n".join(_written(notes)), page, heading)
+        if below:
+            yield Section("\n".join(_written(below)), page, heading)
+
+
+def form_pairs(rows: Sequence[Mapping[int, str]]) -> list[str]:
+    """Return the labels of a form with their values (姓名：张三), [] if the rows are no form with several in a row.
+
+    In a form every second column has labels, also below the first row; in a table these would be values.
+    """
+    columns = sorted({column for row in rows for column in row})
+    if len(rows) < 2 or len(columns) % 2 or not _FEWEST_FORM_COLUMNS <= len(columns) <= _MOST_FORM_COLUMNS:
+        return []
+    labels = columns[::2]
+    below = rows[1:]
+    named = [
+        [row[column] for row in below if column in row and not _repeats(row, column, columns)] for column in labels
+    ]
+    if not all(texts and 2 * sum(map(_is_label, texts)) >= len(texts) for texts in named):
+        return []
+    if not all(_is_label(rows[0].get(column, "")) for column in labels) and len(below) < _LEAST_NAMED_ROWS:
+        return []
+    pairs: list[tuple[str, str]] = []
+    for row in rows:
+        for label, value in zip(labels, columns[1::2], strict=True):
+            name = row.get(label, "").rstrip("：: ") if not _repeats(row, label, columns) else ""
+            text = row.get(value, "") if not _repeats(row, value, columns) else ""
+            if name or text:
+                pairs.append((name, text))
+    filled = [(name, text) for name, text in pairs if text]
+    # What nobody filled in says nothing, but the labels of an empty form say what it asks for.
+    kept = filled if 2 * len(filled) >= len(pairs) else pairs
+    return [f"{name}：{text}" if name and text else name or text for name, text in kept]
+
+
+def _is_label(text: str) -> bool:
+    return len(text) <= _LABEL_CHARS and _LABEL.search(text) is not None and not is_figure(text)
+
+
+def _repeats(row: Mapping[int, str], column: int, columns: Sequence[int]) -> bool:
+    """Return whether a cell only repeats the wide one on its left."""
+    place = columns.index(column)
+    return place > 0 and row.get(columns[place - 1]) == row.get(column)
+
+
+def _side_by_side(rows: list[dict[int, str]]) -> Iterator[list[dict[int, str]]]:
+    """Yield tables that stand beside each other with an empty column between them, and have the same columns."""
+    columns = sorted({column for row in rows for column in row})
+    blocks: list[list[int]] = []
+    for column in columns:
+        if blocks and column == blocks[-1][-1] + 1:
+            blocks[-1].append(column)
+        else:
+            blocks.append([column])
+    names = [
+        [tuple(row.get(column, "") for column in block) for block in blocks] for row in rows[:_MOST_HEADER_ROWS] if row
+    ]
+    is_same = any(len(set(texts)) == 1 and len(texts[0]) > 1 and all(texts[0]) for texts in names)
+    if not 1 < len(blocks) <= _MOST_SIDE_BY_SIDE or not is_same:
+        yield rows
+        return
+    for block in blocks:
+        yield [{column: row[column] for column in block if column in row} for row in rows]
+
+
+def _without_notes(
+    part: list[dict[int, str]], whole_width: int
+) -> tuple[list[dict[int, str]], list[dict[int, str]], list[dict[int, str]]]:
+    """Return the rows of a part without the notes, and the notes above and below them, which tell about a table."""
+    above: list[dict[int, str]] = []
+    below: list[dict[int, str]] = []
+    while len(part) > 2 and len(part[-1]) == 1 < whole_width and _is_note(*part[-1].values()):
+        below.insert(0, part[-1])
+        part = part[:-1]
+    while len(part) > 2 and len(part[0]) == 1 < whole_width and any(map(_NOTE.match, part[0].values())):
+        above.append(part[0])
+        part = part[1:]
+    return part, above, below
 
 
 def _is_note(text: str) -> bool:
@@ -290,32 +398,56 @@ def _without_captions(
 ) -> tuple[list[dict[int, str]], list[dict[int, str]]]:
     """Return the captions of a part and the rows below them; `whole_width` is the most cells in a row of the table."""
     start, label = 0, min((column for row in part for column in row), default=0)
-    while start < len(part) and len(part[start]) == 1 < whole_width:
-        if whole_width == 2 and label not in part[start] and all(map(repeated, part[start].values())):
+    while start < len(part) and _is_caption(part[start], whole_width):
+        if (
+            len(part[start]) == 1
+            and whole_width == 2
+            and label not in part[start]
+            and all(map(repeated, part[start].values()))
+        ):
             # The name of the second of two columns, beside the empty place above the label.
             break
         start += 1
     return (part[:start], part[start:]) if len(part) - start > 1 else (part, [])
 
 
-def _parts(rows: list[dict[int, str]]) -> Iterator[list[dict[int, str]]]:
+def _is_caption(row: Mapping[int, str], whole_width: int) -> bool:
+    """Return whether a row above a header is a title, with nothing beside it but such things as 单位：元."""
+    if len(row) == 1:
+        return whole_width > 1
+    return len(row) <= max(2, whole_width // 2) < whole_width and any(map(_BESIDE_TITLE.match, row.values()))
+
+
+def _parts(rows: list[dict[int, str]], gaps: Container[int] = ()) -> Iterator[list[dict[int, str]]]:
     """Yield the parts of a table that have a header of their own.
 
     Such a header names the columns of the figures that follow. It stands under a title, or its first cell is empty.
+    Below a gap, a row of names is a header too if it stands under a title or has another number of cells.
     """
     start, label = 0, min((column for row in rows for column in row), default=0)
     for place in range(2, len(rows) - 1):
         row, before = rows[place], rows[place - 1]
-        if place - start < 2 or not is_header(row, rows[place + 1 : place + 4]):
+        if place - start < 2:
             continue
-        if len(before) == 1 and place - 1 > start:
-            yield rows[start : place - 1]
-            start = place - 1
-        elif label not in row and label in before and len(before) > 1:
-            yield rows[start:place]
-            start = place
+        is_titled = len(before) == 1 and place - 1 > start
+        is_header_row = is_header(row, rows[place + 1 : place + 4])
+        is_below_gap = place in gaps and (is_header_row or (_is_names(row) and len(row) != len(rows[start])))
+        if is_titled and (is_header_row or (place - 1 in gaps and _is_names(row))):
+            first = place - 1
+        elif is_below_gap or (is_header_row and label not in row and label in before and len(before) > 1):
+            first = place
+        else:
+            continue
+        yield rows[start:first]
+        start = first
     if start < len(rows):
         yield rows[start:]
+
+
+def _is_names(row: Mapping[int, str]) -> bool:
+    texts = list(row.values())
+    is_short = all(len(text) <= _LABEL_CHARS and not is_figure(text) for text in texts)
+    return len(row) > 1 and is_short and len(set(texts)) == len(texts)
 
 
 def is_header(row: dict[int, str], below: list[dict[int, str]]) -> bool:

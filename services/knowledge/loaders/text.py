@@ -6,6 +6,7 @@ from pathlib import Path
 
 from services.knowledge.loaders.decoding import decode
 from services.knowledge.loaders.outline import Outline
+from services.knowledge.loaders.wrapped_lines import unwrapped
 from services.knowledge.models import Omissions, Section
 from services.text.sentences import ENDS, PAUSES
 
@@ -21,7 +22,7 @@ def load(path: Path, _omissions: Omissions) -> Iterator[Section]:
 
 def sections_of(text: str) -> Iterator[Section]:
     """Yield sections by the headings in lines of text; a short first line before an empty one is the title."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = unwrapped(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     outline = Outline()
     start = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     if _is_title(lines[start : start + 2]) and not _HEADING.match(lines[start]):

@@ -15,6 +15,7 @@ from openpyxl.styles.fills import PatternFill
 from openpyxl.worksheet.worksheet import Worksheet
 
 from services.knowledge.loaders.colours import WHITE, Colour, blends, from_hex
+from services.knowledge.loaders.struck import struck
 from services.knowledge.loaders.tables import Grid, sparse_table_sections, with_single_headers
 from services.knowledge.loaders.xlsx_layout import MergedRows, SheetLayout, read_layout
 from services.knowledge.models import Omissions, Section
@@ -70,6 +71,7 @@ def _cells(sheet: Worksheet) -> Iterator[tuple[_Cell, ...]]:
 
 def _with_single_header(rows: Iterator[tuple[int, dict[int, str]]], layout: SheetLayout) -> Iterator[dict[int, str]]:
     """Yield the rows with a header of several rows as one; it is among the first rows, and the sheet may be long."""
+    rows = _with_gaps(rows)
     first = list(islice(rows, _HEADER_ROWS))
     columns = sorted({column for _, row in first for column in row})
     places = {number: place for place, (number, _) in enumerate(first)}
@@ -83,6 +85,16 @@ def _with_single_header(rows: Iterator[tuple[int, dict[int, str]]], layout: Shee
     for row in with_single_headers(grid, fills_columns=False):
         yield {column: text for column, text in zip(columns, row, strict=False) if text}
     yield from (row for _, row in rows)
+
+
+def _with_gaps(rows: Iterator[tuple[int, dict[int, str]]]) -> Iterator[tuple[int, dict[int, str]]]:
+    """Yield the rows with an empty one for every gap between them."""
+    last = 0
+    for number, row in rows:
+        if last and number > last + 1:
+            yield number - 1, {}
+        yield number, row
+        last = number
 
 
 def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterator[tuple[int, dict[int, str]]]:
@@ -103,6 +115,8 @@ def _rows(sheet: Worksheet, layout: SheetLayout, omissions: Omissions) -> Iterat
                 # A zero that is not shown is not hidden text.
                 omissions.hidden_text |= cell.value != 0
                 continue
+            if cell.font.strike:
+                text = struck(text)
             if merge is not None:
                 merge.text = text
             row[column] = text

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Protocol
 
+from services.budgets.day import today
 from services.grounding.models import Answer
 from services.knowledge.catalogue import Catalogue, DocumentView
 from services.knowledge.models import DocumentEntry
@@ -24,8 +25,10 @@ from services.workflows.qa.file_answers import (
     list_answer,
     outline_answer,
     overview_answer,
+    period_answer,
     recent_answer,
     senders_answer,
+    total_size_answer,
     unknown_answer,
     unread_answer,
     uploader_answer,
@@ -117,7 +120,10 @@ class AboutFiles:
             case FileAsk.KIND:
                 return FileReply(_of_kind(asked, documents), certain=asked.certain)
             case FileAsk.RECENT:
-                return FileReply(recent_answer(documents))
+                answer = period_answer(documents, asked.period, today()) if asked.period else recent_answer(documents)
+                return FileReply(answer)
+            case FileAsk.TOTAL_SIZE:
+                return FileReply(total_size_answer(documents))
             case FileAsk.EXTREME:
                 return FileReply(_extreme(asked, documents))
             case FileAsk.SENDERS:
@@ -156,9 +162,10 @@ class AboutFiles:
     ) -> FileReply | None:
         meant = await self._meant(collection, asked, question, turn, documents)
         if not meant:
-            if not asked.certain:
+            if not asked.certain and not asked.words:
                 return None
-            return FileReply(unknown_answer(asked.words, nearest_named(asked.words, documents)))
+            unknown = unknown_answer(asked.words, nearest_named(asked.words, documents))
+            return FileReply(unknown, certain=asked.certain)
         if len(meant) > 1:
             return FileReply(which_answer(meant))
         (entry,) = meant
@@ -178,6 +185,8 @@ class AboutFiles:
         documents: Sequence[DocumentEntry],
     ) -> Sequence[DocumentEntry]:
         """Return the documents that a question can mean, best first."""
+        if asked.position:
+            return documents[asked.position - 1 : asked.position]
         if asked.number:
             return [entry for entry in documents if entry.number == asked.number]
         if asked.words:

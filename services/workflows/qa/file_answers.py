@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date, timedelta
 
 from services.budgets.day import ZONE
 from services.grounding.models import Answer, AnswerKind, source_of
@@ -12,7 +13,7 @@ from services.records.conversations import Source
 from services.retrieval.models import Reference
 from services.text.sentences import cut_place
 from services.text.sizes import size_text
-from services.workflows.qa.file_asks import Extreme, FileKind
+from services.workflows.qa.file_asks import Extreme, FileKind, Period
 
 # A list of twenty names is read on a phone; a longer one is for /kb list.
 _LISTED = 20
@@ -73,6 +74,50 @@ def overview_answer(views: Sequence[DocumentView], others: Sequence[DocumentEntr
     more = f"等 {len(others)} 个，发 /kb list 看全部。" if len(others) > _LISTED else "。"
     ending = [f"另外有{named}{more}"] if others else []
     return Answer(AnswerKind.EXCERPT, "\n".join([heading, *lines, *ending]), sources)
+
+
+def days_of(period: Period, day: date) -> tuple[date, date]:
+    """Return the first and last day of a period, as said on `day`. A week begins on Monday.
+
+    >>> days_of(Period.LAST_WEEK, date(2026, 11, 22))
+    (datetime.date(2026, 11, 9), datetime.date(2026, 11, 15))
+    """
+    monday = day - timedelta(days=day.weekday())
+    match period:
+        case Period.TODAY:
+            return day, day
+        case Period.YESTERDAY:
+            return day - timedelta(days=1), day - timedelta(days=1)
+        case Period.DAY_BEFORE:
+            return day - timedelta(days=2), day - timedelta(days=2)
+        case Period.THIS_WEEK:
+            return monday, day
+        case Period.LAST_WEEK:
+            return monday - timedelta(days=7), monday - timedelta(days=1)
+        case Period.THIS_MONTH:
+            return day.replace(day=1), day
+
+
+def period_answer(entries: Sequence[DocumentEntry], period: Period, day: date) -> Answer:
+    """Return the documents that came in a period, as said on `day`, or the newest one if none did."""
+    first, last = days_of(period, day)
+    came = [entry for entry in entries if first <= entry.uploaded_at.astimezone(ZONE).date() <= last]
+    newest = sorted(came, key=lambda entry: entry.uploaded_at, reverse=True)
+    if not newest:
+        latest = max(entries, key=lambda entry: entry.uploaded_at)
+        return Answer(AnswerKind.WRITTEN, f"{period}没有收到文件。最近的是「{_dated(latest)}」。")
+    lines = [f"{number}. {_dated(entry)}" for number, entry in enumerate(newest[:_LISTED], start=1)]
+    rest = len(newest) - _LISTED
+    ending = [f"还有 {rest} 个，发 /kb list 看全部。"] if rest > 0 else []
+    return Answer(AnswerKind.WRITTEN, "\n".join([f"{period}收到 {len(newest)} 个文件：", *lines, *ending]))
+
+
+def total_size_answer(entries: Sequence[DocumentEntry]) -> Answer:
+    """Return how large all documents are together."""
+    total = sum(entry.size for entry in entries)
+    largest = max(entries, key=lambda entry: entry.size)
+    most = f"，最大的是「{_name(largest.name)}」（{size_text(largest.size)}）" if len(entries) > 1 else ""
+    return Answer(AnswerKind.WRITTEN, f"{len(entries)} 个文件一共 {size_text(total)}{most}。")
 
 
 def recent_answer(entries: Sequence[DocumentEntry]) -> Answer:

@@ -17,6 +17,7 @@ class FileAsk(StrEnum):
     FIND = "find"
     SUMMARY = "summary"
     UPLOADER = "uploader"
+    TOTAL_SIZE = "total_size"
 
 
 class Pointing(StrEnum):
@@ -48,14 +49,26 @@ class Extreme(StrEnum):
     OLDEST = "最早"
 
 
+class Period(StrEnum):
+    """The days on which files came that a question asks for, by the word that a reply uses."""
+
+    TODAY = "今天"
+    YESTERDAY = "昨天"
+    DAY_BEFORE = "前天"
+    THIS_WEEK = "这周"
+    LAST_WEEK = "上周"
+    THIS_MONTH = "这个月"
+
+
 @dataclass(frozen=True, slots=True)
 class FileQuestion:
     """A question about files, and the words that say which.
 
     `words` name a file or, for FIND, its topic. For LIST they are a word of the names (函, 课件) or empty. `kind` and
-    `extreme` are set for KIND and EXTREME. `number` is the number of a document, 0 if none is given. `pointing` is set
-    if the file is neither named nor numbered. `certain` means that the message can only mean files: an unknown name
-    is then worth a reply. The answer to an uncertain LIST or KIND is only given if a search finds nothing.
+    `extreme` are set for KIND and EXTREME, and `period` for RECENT if days are named. `number` is the number of a
+    document and `position` its place in the list of all, 0 if none is given. `pointing` is set if the file is neither
+    named nor numbered. `certain` means that the message can only mean files: an unknown name
+    is then worth a reply. The answer to an uncertain question is only given if a search finds nothing.
     """
 
     ask: FileAsk
@@ -65,6 +78,8 @@ class FileQuestion:
     certain: bool = False
     kind: FileKind | None = None
     extreme: Extreme | None = None
+    period: Period | None = None
+    position: int = 0
 
 
 ENDS = "。!?;…~、,.:"

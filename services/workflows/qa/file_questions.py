@@ -13,6 +13,7 @@ from services.knowledge.names import Likeness, Named, best_named, plain_name
 from services.retrieval.models import Question
 from services.retrieval.query import build_query
 from services.retrieval.wording import asks_something
+from services.text.numerals import number_value
 from services.workflows.qa.file_asks import (
     ENDS,
     PARTICLES,
@@ -30,10 +31,12 @@ _UPLOADED = "(?:上传|传)"
 _MOVED = "(?:上传|传|发|分享|放)"
 _WHO = "(?:谁|哪位|哪个人|哪个群友|什么人)"
 _WHEN_ASKED = "(?:什么时候|啥时候|哪天|几号|何时|多久前)"
+_WHEN_TOO = rf"(?:[,\s]*(?:又|都|还有)?(?:是|在)?{_WHEN_ASKED}(?:{_MOVED})?的?)?"
 _UPLOADER = (
-    rf"{PLEASE}{{0,5}}(?:是)?{_WHO}(?P<verb>{_MOVED})(?:的|了|过|上来的?)(?P<file>.{{1,60}}?)(?:的)?{PARTICLES}",
+    rf"{PLEASE}{{0,5}}(?:是)?{_WHO}(?P<verb>{_MOVED})(?:的|了|过|上来的?)(?P<file>.{{1,60}}?)(?:的)?{PARTICLES}{_WHEN_TOO}{PARTICLES}",
     rf"{PLEASE}{{0,5}}(?P<file>.{{1,60}}?)(?:是|由|到底是)?(?:{_WHO}|{_WHEN_ASKED})(?P<verb>{_MOVED})(?:的|上来的|上去的"
-    rf"|到群里的|到群里来的|进来的){PARTICLES}",
+    rf"|到群里的|到群里来的|进来的){PARTICLES}{_WHEN_TOO}{PARTICLES}",
+    rf"{PLEASE}{{0,5}}(?P<file>.{{1,60}}?)(?:是)?{_WHEN_ASKED}(?P<verb>上传|更新)(?:的|过的?|了){PARTICLES}",
     rf"{PLEASE}{{0,5}}(?P<file>.{{1,60}}?)的?(?P<verb>上传)(?:者|人|时间)(?:是|叫)?(?:谁|哪位|什么|啥|多少)?{PARTICLES}",
     r"who (?P<verb>uploaded|shared|sent|posted) (?P<file>.{2,60})",
     r"when was (?P<file>.{2,60}) (?P<verb>uploaded|shared|sent|posted)",
@@ -99,6 +102,9 @@ _DOCUMENT = re.compile(
     r"|论文|课件|[手图名画秩序]*册|须知|纪要|大纲|公告|规程|标准|[价课名日工]\w?表|表格|readme|syllabus|faq)$"
 )
 _NUMBER = re.compile(r"(?:编号|第|no\.?|#|文件|号)?\s*(\d{1,6})\s*(?:号|个)?(?:文件|文档|资料)?")
+_PLACE_IN_LIST = re.compile(r"第\s*(\d{1,4}|[一二三四五六七八九十]{1,3})[个份篇]?\s*(?:文件|文档|资料|课件)")
+_TITLED = re.compile(r"《[^《》]{2,40}》")
+_MOST_TITLE_CHARS = 20
 _ORDINAL = re.compile(r"第(?:\d{1,3}|[一二三四五六七八九十]{1,3})[讲课周期次章]")
 _WEAK_TELLING = re.compile(rf"(?:(?!.{{0,3}}句话){_LIGHTLY}){{0,2}}{_TELL}{_SOME}")
 
@@ -128,7 +134,7 @@ def _uploader(text: str, documents: Sequence[Named]) -> FileQuestion | None:
         found = re.fullmatch(form, text)
         if found is not None:
             # People also send pay and messages; only files are uploaded.
-            is_upload = re.match(f"{_UPLOADED}|uploaded", found["verb"]) is not None
+            is_upload = re.match(f"{_UPLOADED}|更新|uploaded", found["verb"]) is not None
             least = Likeness.PART if is_upload else Likeness.WHOLE
             return _about(FileAsk.UPLOADER, found["file"], documents, least)
     return None
@@ -148,9 +154,24 @@ def _summary(text: str, documents: Sequence[Named]) -> FileQuestion | None:
             continue
         is_weak = _WEAK_TELLING.fullmatch(found[0]) and not _says_file(text) and not _DOCUMENT.search(_stripped(rest))
         least = Likeness.MOST if _ENUMERATED.search(text) else Likeness.MISSPELT
-        if not is_weak and (question := _about(FileAsk.SUMMARY, rest, documents, least)):
+        if is_weak:
+            continue
+        if question := _about(FileAsk.SUMMARY, rest, documents, least):
             return question
+        if found.re is _SUMMARY[0] and (missing := _missing(rest)):
+            return missing
     return None
+
+
+def _missing(text: str) -> FileQuestion | None:
+    """Return the question for a summary of what sounds like a document, but no file is named so.
+
+    Unless its title is marked as one, a text of another file may still tell about it.
+    """
+    words, is_title = _words(text), _TITLED.search(text) is not None
+    if not words or len("".join(words)) > _MOST_TITLE_CHARS or any(map(asks_something, words)):
+        return None
+    return FileQuestion(FileAsk.SUMMARY, words, certain=is_title) if is_title or _DOCUMENT.search(words[-1]) else None
 
 
 def _around(text: str, found: re.Match[str]) -> str | None:
@@ -184,6 +205,8 @@ def _about(ask: FileAsk, text: str, documents: Sequence[Named], least: Likeness)
     if whole[0] is Likeness.WHOLE:
         return FileQuestion(ask, (text,), certain=True)
     says_file = _says_file(text)
+    if place := _PLACE_IN_LIST.fullmatch(_stripped(text)):
+        return FileQuestion(ask, position=number_value(place[1]), certain=True)
     if number := _NUMBER.fullmatch(_stripped(text)):
         return (
             FileQuestion(ask, number=int(number[1]), certain=True)

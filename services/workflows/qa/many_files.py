@@ -19,6 +19,7 @@ from services.workflows.qa.file_asks import (
     FileAsk,
     FileKind,
     FileQuestion,
+    Period,
     clauses,
 )
 
@@ -84,14 +85,14 @@ _OF_KIND = (
     rf"(?:how many|which|what|any|are there(?: any)?|list(?: all)?(?: the)?) (?:(?:files|documents|ones) are )?{_KIND}"
     r"(?:s|s?(?: files?| documents?| docs?))?(?: do (?:you|we) have| are there)?(?P<place>(?: here)?)",
 )
-_WHEN = "(?:最近|近期|近来|刚刚|刚才|今天|今日|昨天|前天|这周|本周|上周|这两天|这几天|这个?月|新)"
+_WHEN = "(?:最近|近期|近来|刚刚|刚才|今天|今日|昨天|昨晚|前天|这周|本周|上周|这两天|这几天|这个?月|新)"
 _ADDED = "(?:更新|上传|新增|新传|添加|新加|加|传|新发|入库)(?:了|过|的)?"
 _RECENT = (
     rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW}){{0,5}}{_WHEN}(?:{PLACE}|{_NOW}|又"
     rf"|有){{0,4}}{_ADDED}(?:{_WHAT})(?:新的?)?(?:{_FILES}|东西|内容)?{PARTICLES}",
     rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW}){{0,5}}{_WHEN}(?:{PLACE}|{_NOW}|又|有没有|有|人|谁){{0,5}}(?:{_ADDED}|发过?了?"
     rf"|有)(?:{_WHAT})?(?:新的?)?{_FILES}(?:没有?|吗)?{PARTICLES}",
-    rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW}){{0,5}}{_WHEN}(?:{PLACE}|{_NOW}){{0,5}}(?:{_ADDED}|发的){_FILES}(?:{_NOW}|是|有){{0,5}}(?:{_WHAT}"
+    rf"(?:{PLEASE}|{PLACE}|{_WHEN}|{_NOW}){{0,5}}{_WHEN}(?:{PLACE}|{_NOW}){{0,5}}(?:{_ADDED}|发的|的){_FILES}(?:{_NOW}|是|有){{0,5}}(?:{_WHAT}"
     rf"|哪个){PARTICLES}",
     rf"(?:{PLEASE}|{PLACE}|{_NOW}){{0,5}}(?:有没有|有|来了?|传了?)(?:{_WHAT})?新的?{_FILES}(?:没有?|吗|么)?{PARTICLES}",
     rf"(?:{PLEASE}|{PLACE}){{0,5}}(?:的)?(?:最新|最近|最后|新)(?:上传|传|更新|发)?的?(?:一[个份])?{_FILES}(?:是|有|都){{0,5}}(?:{_WHAT}"
@@ -103,6 +104,25 @@ _RECENT = (
     r"| got)? (?:new(?:ly)?(?: uploaded)?|(?:uploaded|updated|added|shared) (?:recently|lately|today)"
     r"|recently (?:uploaded|updated|added))(?: .{2,24})?",
     r"(?:list |show |show me )?(?:the )?(?:latest|newest|most recent) (?:files|documents|docs|uploads)",
+)
+_PERIODS = (
+    (re.compile("今[天日]"), Period.TODAY),
+    (re.compile("昨[天日晚]"), Period.YESTERDAY),
+    (re.compile("前天"), Period.DAY_BEFORE),
+    (re.compile("[这本]周"), Period.THIS_WEEK),
+    (re.compile("上周"), Period.LAST_WEEK),
+    (re.compile("[这本]个?月"), Period.THIS_MONTH),
+    (re.compile(r"\btoday\b"), Period.TODAY),
+    (re.compile(r"\byesterday\b"), Period.YESTERDAY),
+)
+_ALTOGETHER = "(?:一共|总共|总计|合计|共|加起来|合起来|加一?起)"
+_TOTAL_SIZE = (
+    rf"(?=.*(?:文件|文档|资料|课件|库|群|空间))(?:{PLEASE}|{_NOW}){{0,3}}(?:{PLACE})?的?(?:{_ALL}?{_FILES})?(?:都)?{_ALTOGETHER}{{1,2}}(?:有|占了?|用了?|是)?"
+    rf"(?:多大|多少(?:空间|内存|容量|兆|[mg]b?))(?:的?空间)?{PARTICLES}",
+    rf"(?:{PLEASE}|{_NOW}){{0,3}}(?:{PLACE})?的?(?:{_ALL}{_FILES}|群文件|知识库)的?(?:有|占了?|用了?|是)?"
+    rf"(?:多大|多少(?:空间|内存|容量|兆|[mg]b?)|总?(?:大小|体积|容量)(?:是|有)?(?:多少|多大)?)(?:的?空间)?{PARTICLES}",
+    r"(?:what(?:'s| is) the total size of|how (?:large|big) are) (?:all )?(?:the |your )?(?:files|documents|docs)"
+    r"(?: (?:together|in total|altogether))?",
 )
 _EXTREMES = {
     "最大": Extreme.LARGEST,
@@ -167,6 +187,8 @@ _ABOUT = "(?:关于|有关|讲|说|介绍|写|跟|和|涉及)"
 _RELATED = "(?:相关的?|有关的?|方面的?|的|之类的?)"
 _TELLS = "(?:(?:是|有|都)?(?:讲|说|介绍|写|提|规定|涉及|关于|有关)(?:到|了|过|的|着){0,5}|(?:里面?|中|里头)有)"
 _FIND = (
+    rf"(?:{PLEASE}|{PLACE}|{_NOW}){{0,5}}有?(?:几|多少)[个份篇]?{FILE}(?:里面?|中|里头)?{_TELLS}(?P<topic>.{{2,20}}?)"
+    rf"(?:的|这件?事|的事情?|的内容)?{PARTICLES}",
     rf"(?:{PLEASE}|{PLACE}|{_NOW}){{0,5}}(?:有没有|有木有|有无)(?:人"
     rf"|谁)?(?:{_HAVE}){{0,1}}{_ABOUT}?(?P<topic>.{{1,20}}?){_RELATED}?{_SOUGHT}(?:没有?|吗|么|可以看"
     rf"|看看)?{PARTICLES}",
@@ -203,6 +225,7 @@ def recognise_many(text: str, documents: Sequence[Named]) -> FileQuestion | None
         or _list(text, documents)
         or _wanted(text, documents)
         or _senders(text)
+        or _total_size(text)
     )
 
 
@@ -220,7 +243,14 @@ def _overview(text: str) -> FileQuestion | None:
 
 
 def _recent(text: str) -> FileQuestion | None:
-    return FileQuestion(FileAsk.RECENT, certain=True) if _matches(_RECENT, text) else None
+    if not _matches(_RECENT, text):
+        return None
+    period = next((period for words, period in _PERIODS if words.search(text)), None)
+    return FileQuestion(FileAsk.RECENT, certain=True, period=period)
+
+
+def _total_size(text: str) -> FileQuestion | None:
+    return FileQuestion(FileAsk.TOTAL_SIZE, certain=True) if _matches(_TOTAL_SIZE, text) else None
 
 
 def _senders(text: str) -> FileQuestion | None:

@@ -42,6 +42,7 @@ log = logging.getLogger(__name__)
 
 MOST_ROUNDS = 2
 
+GONE = "引用的文件刚刚被删除或换成了新版，请再问一次。"
 CLARIFY = "没看懂想问什么，请说具体一点：是哪件事，或者哪个文件里的。"
 CLARIFY_TROUBLE = "没看出是什么地方的问题。请说是哪个软件或哪一步，再把报错原文贴出来。"
 
@@ -79,13 +80,13 @@ async def classify(state: ConversationState, runtime: Runtime[QAContext]) -> dic
     """
     services, work = runtime.context.services, runtime.context.work
     if (chosen := services.pending.take(work.turn.session_id, work.collection, work.question.text)) is not None:
-        entry = chosen.number and await services.faq.entry(work.collection, chosen.number)
-        if entry:
+        entry = await services.faq.entry(work.collection, chosen.number) if chosen.number else None
+        if entry is not None and not entry.stale:
             work.answer = approved_answer(entry)
             return _classified(None)
         # None of those: the question is searched as if there were none.
         work.question, work.is_chosen = chosen.question, True
-    if reply := small_talk_reply(work.question.text):
+    if reply := small_talk_reply(work.question.text, quotes=bool(work.question.material)):
         work.answer = Answer(AnswerKind.WRITTEN, reply)
         return _classified(None)
     try:
@@ -202,6 +203,10 @@ async def generate(state: ConversationState, runtime: Runtime[QAContext]) -> dic
     work.turn.details = replace(work.turn.details, tool_calls=written.tool_calls)
     if reply is not None and says_nothing(work.answer):
         work.answer = reply.answer
+    builds = {source.build_id for source in work.answer.sources}
+    if builds and not await services.retriever.shows(work.collection, builds):
+        # A file may be deleted while the model writes.
+        work.answer = Answer(AnswerKind.NOTHING_FOUND, GONE)
     if work.choices:
         work.answer = _with_choices(work.answer, work.choices)
         services.pending.offer(work.turn.session_id, work.collection, work.question, work.choices)

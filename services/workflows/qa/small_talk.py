@@ -87,6 +87,52 @@ _WHOLE = (
         ),
         "在的，有问题就问我。",
     ),
+    (
+        re.compile(
+            r"(?:测试|试试|试一?下|test(?:ing)?|喂|ping|滴+|活着吗|还活着吗|在线吗|醒醒)+[呀啊吧]*",
+            re.I,
+        ),
+        "我在，收得到。有问题就问我。",
+    ),
+    (
+        re.compile(
+            r"(?:请)?(?:给我们?|跟我们?|再)?(?:讲|说|来|唱|写|背|念|跳|画)(?:一?[个首段张支句]|点儿?)?(?:笑话|段子|故事|歌曲?|诗|古诗|舞|画|情话|鬼故事|绕口令|rap)"
+            r"[吧呗呀啊听看]*(?:给我)?[听看]?[吧呗呀啊]*|(?:我们?)?(?:聊聊天?|聊会儿?天|陪我(?:聊聊天?|玩))[吧呗呀啊]*|tell(?:me|us)?ajoke",
+            re.I,
+        ),
+        "这个我不会，我只从发来的文件里找答案。",
+    ),
+    (
+        re.compile(
+            r"(?:请问)?(?:现在|当前|此刻|今天|今日|明天|昨天)(?:是)?(?:几点钟?|几号|几月几[号日]|星期几|礼拜几|周几|什么日子|什么时间|啥时间|哪年|哪一年|哪天)"
+            r"(?:了|啊|呀|呢)*|(?:今天|明天|后天|现在|外面)?(?:的)?(?:天气|气温|温度)(?:怎么样|如何|好吗|咋样|多少度?)[啊呀呢]*"
+            r"|(?:今天|明天|现在|外面)(?:会)?(?:下雨|下雪|热|冷)[吗不没]|whattimeisit(?:now)?",
+            re.I,
+        ),
+        "这个文件里查不到，看一下手机更快。我只从发来的文件里找答案。",
+    ),
+)
+# Said about something that is quoted, these ask about the quoted message.
+_CALLS = (
+    (
+        re.compile(
+            r"(?:真|确)?(?:是|的)?(?:吗|么|嘛)+|真的?假的?|真的(?:是)?(?:这样)?吗?|是这样吗?|不会吧|不是吧|你?(?:能)?确定(?:吗|么|嘛)?|靠谱[吗么]|对[吗么]"
+        ),
+        "我按文件里的原文回答，出处写在后面，可以对着看。",
+    ),
+    (
+        re.compile(
+            r"(?:谁|有谁|有人|能不能|可以|能|快|来|请|求|求求)?(?:人)?(?:来)?(?:帮帮?(?:我|我们|忙|个忙|下忙|下|一下)?(?:忙)?)(?:吧|呗|啊|吗)*|求助|救命啊*|help(?:me)?"
+            r"|(?:我)?(?:想|要)?(?:请问|问|请教)(?:一?下|个问题|一?个事)?|(?:我)?有(?:个|一个|些|几个)?(?:问题|事|疑问)(?:想问)?(?:一下)?",
+            re.I,
+        ),
+        "说说看，要查什么？",
+    ),
+)
+_SUM = re.compile(
+    r"\s*(?:请问|算一?下|计算)?\s*[(（]?\s*[\d.]+(?:\s*(?:[-+*/×÷x^]|加上?|减去?|乘以?|除以)\s*[(（]?\s*[\d.]+\s*[)）]?)+\s*"
+    r"(?:(?:=|等于)\s*(?:几|多少|啥|什么)?|是(?:几|多少))[\s?？。!！呀啊呢]*",
+    re.I,
 )
 _REMARKS = re.compile("(?:" + "|".join(f"(?:{pattern.pattern})" for pattern, _ in _WHOLE) + "){1,3}", re.I)
 # What is said with feeling ends a clause: 中秋快乐, but not 中秋快乐活动安排.
@@ -129,8 +175,10 @@ _MOST_CHARS = 20
 _MOST_EXCLAIMED_CHARS = 40
 
 
-def small_talk_reply(text: str) -> str | None:
+def small_talk_reply(text: str, *, quotes: bool = False) -> str | None:
     """Return the reply to a message that is only a greeting, thanks, praise or an exclamation, or None for any other.
+
+    A call without a question (帮帮我, ？) gets a reply too, unless it `quotes` the message that it is about.
 
     >>> small_talk_reply("谢谢啦！"), small_talk_reply("你好，宿舍几点熄灯") is None
     ('不客气。', True)
@@ -141,8 +189,12 @@ def small_talk_reply(text: str) -> str | None:
     plain = _NOT_LETTERS.sub("", compatible_text)
     if not plain and any(unicodedata.category(character) == "So" for character in text):
         return "在的，有问题就问我。"
+    if not plain and compatible_text.strip() and not quotes:
+        return "怎么了？有问题直接问我。"
+    if _SUM.fullmatch(compatible_text):
+        return "算数我不行，用计算器吧。我只从发来的文件里找答案。"
     if len(plain) <= _MOST_CHARS:
-        for pattern, reply in _WHOLE:
+        for pattern, reply in (*_WHOLE, *(() if quotes else _CALLS)):
             if pattern.fullmatch(plain):
                 return reply
         if _REMARKS.fullmatch(plain):

@@ -66,7 +66,7 @@ def review(draft: Draft) -> Answer:
     """
     if _discloses(draft):
         # Asked who it is, a model recites the role it was given.
-        if reply := small_talk_reply(draft.question.text):
+        if reply := small_talk_reply(draft.question.text, quotes=bool(draft.question.material)):
             return Answer(AnswerKind.WRITTEN, reply)
         raise ModelError("模型的回答不能用，请换个问法。", "it repeats its instructions")
     answer = _from_references(draft) if draft.retrieval.references else _from_nothing(draft)
@@ -150,7 +150,7 @@ def _from_nothing(draft: Draft) -> Answer:
 
 
 def _nothing(draft: Draft) -> Answer:
-    if reply := small_talk_reply(draft.question.text):
+    if reply := small_talk_reply(draft.question.text, quotes=bool(draft.question.material)):
         return Answer(AnswerKind.WRITTEN, reply)
     if draft.retrieval.status is RetrievalStatus.RERANK_FAILED:
         raise RerankError(draft.retrieval.warning)
@@ -159,7 +159,7 @@ def _nothing(draft: Draft) -> Answer:
 
 def _is_small_talk(question: Question) -> bool:
     """Return whether a message asks for nothing. 列出奖学金条件 is no question, but asks for something."""
-    if small_talk_reply(question.text) is not None:
+    if small_talk_reply(question.text, quotes=bool(question.material)) is not None:
         return True
     return not asks_something(question.text) and not is_request(question)
 

@@ -183,6 +183,28 @@ async def test_a_chat_pays_for_its_evaluations() -> None:
     assert retriever.asked[0] == ("group_777", Question("答", "引用"))
 
 
+class StrictRetriever(ScriptedRetriever):
+    """Notes how strict the gate was to be."""
+
+    def __init__(self) -> None:
+        super().__init__(answer)
+        self.strictness: list[Strictness] = []
+
+    async def retrieve_twice(
+        self, collection: str, question: Question, *, strictness: Strictness = Strictness.ASKED
+    ) -> Retrieval:
+        self.strictness.append(strictness)
+        return await super().retrieve_twice(collection, question)
+
+
+async def test_the_gate_is_as_strict_as_for_a_real_question() -> None:
+    retriever = StrictRetriever()
+    evaluations = Evaluations(retriever, Strictness.WRITTEN)
+    await evaluations.explain("group_1", "group_1", Sample("答"))
+    await evaluations.run("group_1", "group_1", [Sample("答")], no_progress)
+    assert retriever.strictness == [Strictness.WRITTEN, Strictness.WRITTEN]
+
+
 async def test_test_sets_run_one_after_the_other_and_a_question_beside_them() -> None:
     retriever = ChargedRetriever()
     evaluations = Evaluations(retriever)

@@ -1,6 +1,11 @@
 """What is quoted from the approved passages, without a reader."""
 
-from services.grounding.excerpt import quotes
+from services.grounding.answering import answering
+from services.grounding.excerpt import (
+    _rest_of_list,  # pyright: ignore[reportPrivateUsage]
+    quotes,
+)
+from services.grounding.passage import parts_of
 from services.index.tokens import query_terms
 from services.retrieval.models import Reference
 
@@ -74,3 +79,58 @@ def test_the_first_row_of_a_form_names_no_columns() -> None:
     form = "年龄 | 18至27周岁\n学费 | 2350元\n地点 | 三号楼\n负责人 | 单于飞\n热线 | 4417-0092\n"
     assert "热线：4417-0092" in quoted("热线是多少", form).splitlines()
     assert "年龄：18至27周岁" in quoted("年龄有什么要求", form).splitlines()
+
+
+RELEASES = """更新说明
+
+v2.3.1（2024-05-01）
+- 修复上传大文件时偶尔卡住的问题，之前超过两百兆的文件会在最后一步停住，需要重新上传
+- 新增深色模式，在设置的外观一栏里打开，也可以选择跟随系统自动切换，夜里使用更舒服
+- 优化首页加载速度
+
+v2.2.0（2024-03-02）
+- 修复登录页在手机上显示不全的问题，现在横屏和竖屏都能看到全部按钮
+- 新增批量导出功能
+"""
+TROUBLE = """容器里启动时可能报 permission denied，日志里写着 open config permission denied，重启以后还是一样。
+原因：存储池有自己的访问控制列表，只允许授权的用户访问，容器里的用户不在其中，所以写不进配置。
+这个列表由系统自己维护，命令行里改不了，改了也会在重启后恢复，之前的版本以管理员身份运行，所以没有遇到。
+
+解决方案：
+1. 打开文件管理器
+2. 右键点击目录，选择属性
+3. 给 Everyone 读写的权利
+"""
+
+
+def test_an_item_is_quoted_below_its_version() -> None:
+    lines = quoted("深色模式在哪里打开", RELEASES).splitlines()
+    assert lines[:3] == ["更新说明", "", "v2.3.1（2024-05-01）"]
+
+
+def test_a_list_is_quoted_to_its_end_if_most_of_it_is() -> None:
+    parts = parts_of("申请的同学要满足：\n- 在读三年级\n- 没有重修记录\n- 绩点三点五以上\n\n- 另一个列表\n")
+    assert _rest_of_list(parts, {0, 1, 2}, 100) == {3}
+    assert _rest_of_list(parts, {1, 3}, 100) == {2}
+    assert _rest_of_list(parts, {0, 1, 2}, 5) == set()
+    assert _rest_of_list(parts, {0, 1}, 100) == set()
+
+
+def test_the_solution_of_a_trouble_is_quoted_with_it() -> None:
+    assert "3. 给 Everyone 读写的权利" in quoted("permission denied 怎么办", TROUBLE).splitlines()
+
+
+def test_prose_about_the_thing_of_a_row_is_quoted_beside_it() -> None:
+    states = "状态 | 说明\nidle | 节点空闲\ndrain | 节点排空\nmix | 节点部分占用\n"
+    text = f"{states}\ndrain 的节点不再接收新的作业，在跑的会跑完。\n集群每月第一个周一维护。\n"
+    lines = quoted("drain节点是什么", text).splitlines()
+    assert "状态：drain；说明：节点排空" in lines
+    assert "drain 的节点不再接收新的作业，在跑的会跑完。" in lines
+
+
+def test_a_row_with_a_longer_name_is_about_something_else() -> None:
+    question, parts = "外语总共多少学时", parts_of("课程 | 学时\n外语概论 | 24\n数学 | 64\n外语 | 192\n大学外语 | 32\n")
+    references = [Reference(1, 1, "1.txt", 1, None, "", "".join(part.text for part in parts), 0.9, "b1")]
+    probability = answering(question, references, [parts], dict.fromkeys(query_terms(question), 1.0), ())
+    rows = dict(zip(("head", "外语概论", "数学", "外语", "大学外语"), probability, strict=True))
+    assert rows["外语"] > 10 * max(rows["外语概论"], rows["大学外语"])

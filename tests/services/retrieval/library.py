@@ -87,6 +87,7 @@ class Library:
         vectors: bool = True,
         page: int = 0,
         heading: str = "",
+        file: str = "",
     ) -> DocumentRecord:
         """Put a document with these passages into a collection. Without `visible`, its build is not published."""
         build = self.build_id(collection, name, passages)
@@ -95,7 +96,7 @@ class Library:
         assert isinstance(registration, Registration)
         document = registration.document
         await self.records.set_target(document.id, build[-64:])
-        metadata = {"page": page, "heading": heading}
+        metadata = {"page": page, "heading": heading, "file": file}
         chunks = [
             IndexedChunk(f"{build}-{number:03d}", build[-64:], number, text, name, metadata)
             for number, text in enumerate(passages)

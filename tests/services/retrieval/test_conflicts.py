@@ -82,9 +82,10 @@ def test_ordinals(question: str, text: str, value: float) -> None:
 
 
 def test_contrasts() -> None:
-    assert between("期末考试哪天", ("期中考试.txt", "4 月 20 日考试。")).contrast == 1.0
-    assert between("期末考试哪天", ("通知.txt", "期中考试 4 月 20 日。")).contrast == 0.5
-    assert between("期末考试哪天", ("期中考试.txt", "期末考试 6 月 20 日。")).contrast == 0.0
+    assert between("暑假放几天", ("寒假安排.txt", "1 月 20 日放假。")).contrast == 1.0
+    assert between("暑假放几天", ("通知.txt", "寒假 1 月 20 日放假。")).contrast == 0.5
+    assert between("暑假放几天", ("寒假安排.txt", "暑假 7 月 20 日放假。")).contrast == 0.0
+    assert between("期末考试哪天", ("通知.txt", "期中考试 4 月 20 日。")).contrast == 1.0
     assert between("周三开门吗", ("通知.txt", "周一至周五开门。")).contrast == 0.0
 
 
@@ -142,3 +143,31 @@ def test_values_are_shares_and_agree_with_the_gate(question: str, text: str) -> 
     # A passage that repeats the question names whatever it names.
     repeated = between(question, ("笔记.txt", f"{question}\n{text}"))
     assert repeated.year in (0.0, 0.25, 0.5) and repeated.ordinal == 0.0
+
+
+def test_names_that_differ_in_a_number_or_syllable_are_certain() -> None:
+    assert between("二食堂几点关门", ("通知.txt", "三食堂 21:00 关门。")).certain
+    assert not between("二食堂几点关门", ("通知.txt", "二食堂 20:00 关门，三食堂 21:00 关门。")).certain
+    assert not between("二食堂几点关门", ("通知.txt", "食堂 21:00 关门。")).certain
+    assert between("200M的套餐多少钱", ("套餐.csv", "带宽 | 月付\n50M | 20\n100M | 30")).certain
+    assert not between("100M的套餐多少钱", ("套餐.csv", "带宽 | 月付\n50M | 20\n100M | 30")).certain
+    assert not between("下 200M 要多久", ("套餐.csv", "带宽 | 月付\n50M | 20\n100M | 30")).certain
+    assert between("产检假几天", ("手册.txt", "产假 98 天。")).certain
+    assert not between("产假几天", ("手册.txt", "产假 98 天，陪产假 15 天。")).certain
+    assert between("东校区几点熄灯", ("通知.txt", "西校区 23:00 熄灯。")).certain
+
+
+def test_the_number_in_a_file_name_is_what_the_file_is_about() -> None:
+    assert between("第3周做什么", ("第5周计划.docx", "交报告。")).certain
+    assert not between("第3周做什么", ("第3周计划.docx", "第5周开始准备。")).certain
+    assert not between("第3周做什么", ("计划.docx", "第5周交报告。")).certain
+    assert between("4月谁值日", ("3月值日.xlsx", "周一 | 李强")).certain
+    assert not between("4月谁值日", ("值日.xlsx", "3月 | 李强")).certain
+    # The page of a passage is where it stands.
+    assert not between("第2页讲什么", ("手册.pdf 第3页", "总则。")).certain
+
+
+def test_a_bare_number_means_the_year_of_a_name() -> None:
+    asked = read_question("2023的名额", ["名额2023.xlsx", "名额2024.xlsx"])
+    assert asked.constraints.years.plain == {2023}
+    assert not read_question("2023的名额").constraints.years.all

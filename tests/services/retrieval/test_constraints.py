@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.index.tokens import normalise
-from services.retrieval.constraints import mentioned_years, ordinals, read_constraints, years, years_of_place
+from services.retrieval.constraints import (
+    mentioned_years,
+    named_years,
+    ordinals,
+    read_constraints,
+    years,
+    years_of_place,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +77,34 @@ def test_any_text_can_be_read(text: str) -> None:
     found = read_constraints(normalise(text))
     assert bool(found) == bool(found.years.all or found.ordinals)
     assert found.years.all <= mentioned_years(normalise(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("二食堂几点关门", {"食堂": {"2"}}),
+        ("第2食堂、3号食堂", {"食堂": {"2", "3"}}),
+        ("3号线和四人间", {"线": {"3"}, "人间": {"4"}}),
+        ("初三(6)班", {"班": {"6"}}),
+        ("B楼和C座", {"楼": {"b"}, "座": {"c"}}),
+        ("甲班", {"班": {"甲"}}),
+        ("第3周的作业", {"周": {"3"}}),
+        ("3个食堂，两班倒，101班车，A区块链", {}),
+    ],
+)
+def test_names_that_differ_in_a_number(text: str, found: dict[str, set[str]]) -> None:
+    assert ordinals(normalise(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("question", "months"),
+    [("4月的值日表", {"4"}), ("十一月份电费", {"11"}), ("4月5日放假吗", None), ("四月底交吗", None), ("12个月", None)],
+)
+def test_a_month_is_meant_if_no_day_is_named(question: str, months: set[str] | None) -> None:
+    assert read_constraints(normalise(question)).ordinals.get("月") == months
+
+
+def test_a_bare_number_is_a_year_if_a_name_has_it() -> None:
+    names = ["名额2023.xlsx", "名额2024.xlsx"]
+    assert named_years("2023的名额", names) == {2023}
+    assert named_years("2022的名额", names) == frozenset()

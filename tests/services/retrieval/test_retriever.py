@@ -371,3 +371,39 @@ async def test_only_visible_passages_come_out_whatever_the_index_says(
     assert {item.hit.chunk.context for item in found.candidates} == allowed
     assert set(found.nearest) <= allowed
     assert {reference.name for reference in await retriever.search(group, "住宿", 20)} <= allowed
+
+
+async def test_a_year_in_a_file_name_chooses_the_file(library: Library) -> None:
+    retriever = library.retriever_with(reranker=ScriptedReranker())
+    for year, passage in (("2023", "奖学金名额二十个。"), ("2024", "奖学金名额三十个。")):
+        await library.add(GROUP, f"奖学金{year}.txt", [passage], file=f"奖学金{year}.txt")
+    found = await retriever.retrieve(GROUP, Question("2023的奖学金名额几个"))
+    assert [reference.name for reference in found.references] == ["奖学金2023.txt"]
+
+
+async def test_a_file_that_the_question_points_at_is_searched_alone(library: Library) -> None:
+    handbook, notice = "年假五天，病假要医院证明。", "年假可以和国庆连休，最多十天。"
+    retriever = library.retriever_with(reranker=ScriptedReranker({handbook: 0.7, notice: 0.9}))
+    await library.add(GROUP, "员工手册.txt", [handbook])
+    await library.add(GROUP, "放假通知.txt", [notice])
+    everywhere = await retriever.retrieve(GROUP, Question("年假几天"))
+    inside = await retriever.retrieve(GROUP, Question("员工手册里年假几天"))
+    assert {reference.name for reference in everywhere.references} == {"员工手册.txt", "放假通知.txt"}
+    assert {reference.name for reference in inside.references} == {"员工手册.txt"}
+
+
+def _prices(first: int, last: int) -> str:
+    # The fifteenth is the cheapest.
+    rows = [f"商品{number} | {3 if number == 15 else 10 + number}" for number in range(first, last)]
+    return "\n".join(["价目", "商品 | 单价", *rows])
+
+
+async def test_the_smallest_value_is_that_of_the_whole_table(library: Library) -> None:
+    parts = [_prices(first, first + 5) for first in range(0, 40, 5)]
+    await library.add(GROUP, "价目.xlsx", [*parts, "说明：最便宜的商品另有优惠，请看公告。"], heading="价目")
+    retriever = library.retriever_with(reranker=ScriptedReranker({parts[0]: 0.9}))
+    found = await retriever.retrieve(GROUP, Question("最便宜的商品是哪个"))
+    assert "商品15 | 3" in found.references[0].text
+    assert (found.references[0].first_ordinal, found.references[0].last_ordinal) != (0, 0)
+    usual = await retriever.retrieve(GROUP, Question("商品2单价多少"))
+    assert "商品2 | 12" in usual.references[0].text

@@ -75,3 +75,28 @@ def test_a_justified_line_is_measured_by_its_own_gaps(tmp_path: Path) -> None:
 
 def test_words_of_other_scripts_keep_their_spaces(tmp_path: Path) -> None:
     assert read(printed(tmp_path / "a.pdf", [("run", 4.0, "the", 4.0, "script", 4.0, "两遍")])) == "run the script 两遍"
+
+
+@pytest.mark.parametrize(
+    ("runs", "shown"),
+    [
+        (["报名截止", "9月20日", "，逾期不候"], "报名截止9月20日，逾期不候"),
+        (["Deadline", 24.0, "2024-09-20"], "Deadline 2024-09-20"),
+        (["姓名：", 120.0, "张三"], "姓名： 张三"),
+        (["左栏", 120.0, "右栏"], "左栏\n右栏"),
+    ],
+)
+def test_text_objects_on_one_line_are_one_line(tmp_path: Path, runs: list[str | float], shown: str) -> None:
+    pdfmetrics.registerFont(UnicodeCIDFont(PDF_FONT))
+    canvas = Canvas(str(tmp_path / "a.pdf"), pagesize=A4)
+    across = 60.0
+    for run in runs:
+        if isinstance(run, str):
+            canvas.setFont(PDF_FONT, _SIZE)
+            canvas.drawString(across, 700, run)
+            across += canvas.stringWidth(run, PDF_FONT, _SIZE)
+        else:
+            across += run
+    canvas.save()
+    (section,) = LOADERS["pdf"].loader()(tmp_path / "a.pdf", Omissions())
+    assert section.text == shown

@@ -1,5 +1,6 @@
 """Every value of a table stays in its column, whichever cells beside it are empty or merged."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import docx
@@ -11,6 +12,7 @@ from docx.oxml.parser import OxmlElement
 from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
+from openpyxl.worksheet.worksheet import Worksheet
 from pptx.util import Inches
 
 from services.grounding.quotation import shown_row
@@ -402,3 +404,89 @@ def test_second_table_in_a_chunk_is_no_row_of_the_first() -> None:
 def test_note_below_a_table_is_text() -> None:
     table, note = table_sections([["点位", "水温"], ["东湖口", "12.5"], ["注：每周一测。"]])
     assert (table.text, note.text, note.table) == ("东湖口 | 12.5", "注：每周一测。", False)
+
+
+def written_book(path: Path, *sheets: Sequence[Sequence[object]]) -> Path:
+    book = Workbook()
+    for number, rows in enumerate(sheets):
+        sheet = book.active if number == 0 else book.create_sheet()
+        assert isinstance(sheet, Worksheet)
+        for row in rows:
+            sheet.append(list(row))
+    book.save(path)
+    return path
+
+
+def test_a_form_of_four_columns_is_labels_with_values(tmp_path: Path) -> None:
+    rows = [
+        ["社团报名表"],
+        ["姓名", "张三", "性别", "男"],
+        ["学号", "2023001", "班级", "计科2班"],
+        ["联系电话", "4417-0092", "邮箱", ""],
+    ]
+    (text,) = chunks(written_book(tmp_path / "a.xlsx", rows))
+    assert text.split("\n") == [
+        "社团报名表",
+        "姓名：张三",
+        "性别：男",
+        "学号：2023001",
+        "班级：计科2班",
+        "联系电话：4417-0092",
+    ]
+
+
+def test_a_table_of_four_columns_is_no_form(tmp_path: Path) -> None:
+    rows = [["姓名", "部门", "职务", "电话"], ["张三", "宣传部", "部长", "111"], ["李四", "外联部", "干事", "222"]]
+    (text,) = chunks(written_book(tmp_path / "a.xlsx", rows))
+    assert text.split("\n")[0] == "姓名 | 部门 | 职务 | 电话"
+
+
+def test_an_empty_form_keeps_what_it_asks_for(tmp_path: Path) -> None:
+    rows = [["姓名", "张三", "性别", "男"], ["学号", "", "班级", ""], ["联系电话", "", "邮箱", ""]]
+    (text,) = chunks(written_book(tmp_path / "a.xlsx", rows))
+    assert text.split("\n") == ["姓名：张三", "性别：男", "学号", "班级", "联系电话", "邮箱"]
+
+
+def test_what_stands_beside_a_title_is_no_column(tmp_path: Path) -> None:
+    rows = [["收支表", None, None, "单位：元"], ["项目", "金额", "日期", "经手"], ["班费", 300, "9月1日", "甲"]]
+    (text,) = chunks(written_book(tmp_path / "a.xlsx", [*rows, ["打印", 20, "9月3日", "乙"]]))
+    assert text.split("\n")[:2] == ["收支表 单位：元", "项目 | 金额 | 日期 | 经手"]
+
+
+@pytest.mark.parametrize("note", [[], ["注：以上价格九月有效"]])
+def test_a_second_table_below_a_gap_has_its_own_header(tmp_path: Path, note: list[str]) -> None:
+    rows = [["项目", "单价", "备注"], ["帽子", 20, ""], ["徽章", 8, "含税"], [], note, []]
+    second = [["部门", "负责人", "电话"], ["宣传部", "王五", 111], ["外联部", "赵六", 222]]
+    sections = list(LOADERS["xlsx"].loader()(written_book(tmp_path / "a.xlsx", [*rows, *second]), Omissions()))
+    tables = [section for section in sections if section.table]
+    assert [table.header for table in tables] == ["项目 | 单价 | 备注", "部门 | 负责人 | 电话"]
+    assert [section.text for section in sections if not section.table] == note
+
+
+def test_a_gap_between_rows_of_one_table_is_none(tmp_path: Path) -> None:
+    rows = [["姓名", "分数"], ["甲", 1], ["乙", 2], [], ["丙", 3], ["丁", 4]]
+    (section,) = LOADERS["xlsx"].loader()(written_book(tmp_path / "a.xlsx", rows), Omissions())
+    assert section.text == "甲 | 1\n乙 | 2\n丙 | 3\n丁 | 4"
+
+
+def test_tables_beside_each_other_are_two(tmp_path: Path) -> None:
+    rows = [
+        ["一楼", None, None, "二楼"],
+        ["菜品", "价格", None, "菜品", "价格"],
+        ["红烧肉", 12, None, "盖浇饭", 10],
+        ["青菜", 4, None, "牛肉面", 14],
+    ]
+    tables = list(LOADERS["xlsx"].loader()(written_book(tmp_path / "a.xlsx", rows), Omissions()))
+    assert [(table.header, table.text) for table in tables] == [
+        ("一楼\n菜品 | 价格", "红烧肉 | 12\n青菜 | 4"),
+        ("二楼\n菜品 | 价格", "盖浇饭 | 10\n牛肉面 | 14"),
+    ]
+
+
+def test_the_name_of_a_table_stands_above_its_unit(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    table = "<table><tr><td>项目<td>期末<tr><td>现金<td>3<tr><td>存款<td>5</table>"
+    page.write_text(f"<p>说明。<p>1、合并资产负债表<p>编制单位：某公司<p>单位：元{table}", encoding="utf-8")
+    prose, section = LOADERS["html"].loader()(page, Omissions())
+    assert prose.text == "说明。"
+    assert section.header == "1、合并资产负债表\n编制单位：某公司\n单位：元\n项目 | 期末"

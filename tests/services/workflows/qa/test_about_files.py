@@ -1,7 +1,9 @@
 """Questions about the files are answered from the catalogue, for one collection only, and remembered."""
 
+import doctest
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -24,8 +26,11 @@ from services.retrieval.models import Question
 from services.session import KnowledgeCollection
 from services.settings import MemorySettings, TraceSettings
 from services.tracing.service import TraceService
+from services.workflows.qa import file_answers
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.analysis import QuestionAnalyser
+from services.workflows.qa.file_answers import days_of
+from services.workflows.qa.file_asks import Period
 from services.workflows.qa.service import QuestionAnswering
 from tests.fakes.chat import Reply, ScriptedChatModel, chat_model
 from tests.services.retrieval.library import Library
@@ -278,3 +283,33 @@ async def test_a_failing_index_gives_a_sentence(world: World) -> None:
     world.library.index.fail = True
     answer = await world.ask("员工手册讲了什么")
     assert (answer.kind, answer.text) == (AnswerKind.FAILED, SearchIndexError("资料索引出错了，请稍后再试。").told())
+
+
+async def test_the_place_in_the_list_names_a_file(world: World) -> None:
+    assert "员工手册.pdf" in (await world.ask("第一个文件讲什么")).text
+    assert "4月值班表.xlsx" in (await world.ask("第三个文件讲什么")).text
+    assert (await world.ask("第四个文件讲什么")).kind is AnswerKind.NOTHING_FOUND
+
+
+async def test_files_of_a_day(world: World) -> None:
+    today, yesterday = await world.ask("今天传了什么"), await world.ask("昨天传了什么")
+    assert today.text.startswith("今天收到 3 个文件：") and "机密" not in today.text
+    assert yesterday.text.startswith("昨天没有收到文件。最近的是「")
+
+
+async def test_the_size_of_all_files(world: World) -> None:
+    answer = await world.ask("文件总共多大")
+    assert answer.text.startswith("3 个文件一共 ")
+
+
+async def test_a_summary_of_a_missing_file_names_the_nearest(world: World) -> None:
+    answer = await world.ask("总结一下员工方案")
+    assert answer.kind is AnswerKind.NOTHING_FOUND
+    assert answer.text.startswith("没有找到名字像「员工方案」的文件")
+
+
+def test_the_days_of_a_period() -> None:
+    assert doctest.testmod(file_answers).failed == 0
+    sunday = date(2026, 11, 1)
+    assert days_of(Period.THIS_WEEK, sunday) == (date(2026, 10, 26), sunday)
+    assert days_of(Period.THIS_MONTH, sunday) == (sunday, sunday)

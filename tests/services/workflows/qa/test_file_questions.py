@@ -7,7 +7,7 @@ import pytest
 
 from services.knowledge.names import best_named
 from services.retrieval.models import Question
-from services.workflows.qa.file_asks import Extreme, FileAsk, FileKind, Pointing
+from services.workflows.qa.file_asks import Extreme, FileAsk, FileKind, Period, Pointing
 from services.workflows.qa.file_questions import recognise
 
 
@@ -276,7 +276,6 @@ def test_a_file_by_its_name(text: str, ask: FileAsk, names: list[str]) -> None:
         ("总结一下这份文件", Pointing.TO_THAT, 0),
         ("它讲了什么", Pointing.TO_THAT, 0),
         ("3号文件讲了什么", None, 3),
-        ("总结第3个文件", None, 3),
         ("总结 3", None, 3),
         ("这个文件是谁传的", Pointing.TO_THAT, 0),
     ],
@@ -507,3 +506,65 @@ def test_no_text_takes_long(text: str) -> None:
     begun = time.process_time()
     recognise(Question(text), documents)
     assert time.process_time() - begun < 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [("总结第3个文件", 3), ("第一个文件讲什么", 1), ("第十二个文件主要讲什么", 12)],
+)
+def test_a_file_by_its_place_in_the_list(text: str, position: int) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None
+    assert (asked.ask, asked.words, asked.number, asked.position) == (FileAsk.SUMMARY, (), 0, position)
+
+
+@pytest.mark.parametrize(
+    ("text", "period"),
+    [
+        ("昨天传了什么", Period.YESTERDAY),
+        ("今天新增了几个文件", Period.TODAY),
+        ("上周的文件有哪些", Period.LAST_WEEK),
+        ("这周传了几个文件", Period.THIS_WEEK),
+        ("最近传了哪些文件", None),
+    ],
+)
+def test_files_of_certain_days(text: str, period: Period | None) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None
+    assert (asked.ask, asked.period) == (FileAsk.RECENT, period)
+
+
+@pytest.mark.parametrize("text", ["文件总共多大", "所有文件加起来多大", "群文件一共占多少空间", "知识库多大"])
+def test_the_size_of_all_files(text: str) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None and asked.ask is FileAsk.TOTAL_SIZE
+
+
+@pytest.mark.parametrize(
+    "text", ["总共多大", "昨天的作业有哪些", "第一个问题是什么", "报名费总共多少", "多大的文件能传", "文件最大多大"]
+)
+def test_words_of_files_about_other_things(text: str) -> None:
+    assert recognise(Question(text), DOCUMENTS) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["宿舍管理规定谁上传的，什么时候", "谁传的宿舍管理规定 什么时候传的", "宿舍管理规定什么时候更新的"]
+)
+def test_who_and_when_in_one_question(text: str) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None
+    assert (asked.ask, asked.words) == (FileAsk.UPLOADER, ("宿舍管理规定",))
+
+
+@pytest.mark.parametrize(("text", "certain"), [("总结一下迎新方案", False), ("总结一下《迎新方案》", True)])
+def test_a_summary_of_a_missing_file(text: str, certain: bool) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None
+    assert (asked.ask, asked.certain) == (FileAsk.SUMMARY, certain)
+
+
+@pytest.mark.parametrize("text", ["有几个文件提到了值班", "多少文件讲了值班"])
+def test_how_many_files_are_about_a_topic(text: str) -> None:
+    asked = recognise(Question(text), DOCUMENTS)
+    assert asked is not None
+    assert (asked.ask, asked.words) == (FileAsk.FIND, ("值班",))

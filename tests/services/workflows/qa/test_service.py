@@ -276,6 +276,21 @@ async def test_a_turn_that_cannot_be_stored_is_answered_and_said(world: World) -
     assert (await world.conversations.recent(SESSION, 5))[0].state == "failed"
 
 
+async def test_a_file_that_is_deleted_meanwhile_is_not_cited(world: World) -> None:
+
+    async def delete_and_write(_messages: object) -> str:
+        (row,) = await world.library.records.page(GROUP.name, 0, 2)
+        await world.library.records.discard([row])
+        return "三百五十元[1]。"
+
+    world.model.reply = delete_and_write
+    answer = await world.answering().ask(SESSION, 2, GROUP, QUESTION)
+    assert answer.kind is AnswerKind.NOTHING_FOUND
+    assert answer.sources == ()
+    assert "三百五十" not in answer.text and "被删除" in answer.text
+    assert await world.conversations.sources(SESSION) == []
+
+
 class TestSource:
     @pytest.mark.parametrize("with_model", [True, False])
     async def test_the_passage_is_given_whole(self, world: World, with_model: bool) -> None:

@@ -70,7 +70,21 @@ def test_who_asks_what_the_bot_is_gets_the_line_about_help(text: str) -> None:
         "谢谢信怎么写",
         "你是谁的部下",
         "好的宿舍",
-        "？",
+        "测试环境怎么登录",
+        "签到",
+        "几点",
+        "哪天",
+        "是吗啡吗",
+        "帮我查一下年假",
+        "讲个笑话比赛的规则",
+        "现在几点关门",
+        "图书馆现在几点开",
+        "今天几号楼停水",
+        "A+B=多少钱",
+        "3+1学制是什么",
+        "3+4分段是什么意思",
+        "我想问一下食堂几点开",
+        "请问年假几天",
         "好的那几点开始",
         "在吗，押金多少",
         "不好意思问一下怎么请假",
@@ -91,6 +105,33 @@ def test_who_asks_what_the_bot_is_gets_the_line_about_help(text: str) -> None:
 )
 def test_others(text: str) -> None:
     assert small_talk_reply(text) is None
+
+
+@pytest.mark.parametrize("text", ["是吗", "真的假的", "确定吗", "测试", "test", "？", "??", "。。。", "帮帮我", "help"])
+def test_a_call_without_a_question_gets_a_line(text: str) -> None:
+    assert small_talk_reply(text)
+
+
+@pytest.mark.parametrize("text", ["？", "帮帮我", "真的吗", "有人帮忙吗"])
+def test_a_call_that_quotes_a_message_is_about_that_message(text: str) -> None:
+    assert small_talk_reply(text, quotes=True) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "讲个笑话",
+        "给我唱首歌吧",
+        "现在几点了",
+        "今天星期几",
+        "1+1等于几",
+        "3 × 4 = ?",
+        "今天天气怎么样",
+        "12除以4等于多少",
+    ],
+)
+def test_what_no_file_tells_is_not_searched_for(text: str) -> None:
+    assert "文件" in (small_talk_reply(text) or "")
 
 
 @pytest.mark.parametrize(
