@@ -20,9 +20,12 @@ _LEAST_SIDE = 16
 # A circle is read as an O.
 _LEAST_LETTERS = 2
 # Text is looked for in a smaller copy, whose longer side has so many pixels. Desktops and pages have smaller letters
-# than phones, which are narrower: at 2/3 of the size they are all found.
-_LEAST_SEARCHED, _MOST_SEARCHED, _SEARCHED_SHARE = 960, 1600, 2 / 3
+# than phones, which are narrower: at 2/3 of the size they are found.
+_LEAST_SEARCHED, _MOST_SEARCHED, _SEARCHED_SHARE = 960, 1280, 2 / 3
 _NARROW = 0.6
+# Few lines on a large empty screen are overlooked, so even margins are cut off up to so many pixels. Compression makes
+# even areas differ by this much.
+_MARGIN, _EVEN = 24, 32
 _MOST_SIDE = 4000
 # A picture that is this many times as high as wide is read in bands, whose height is that multiple of the width.
 _LONG = 2.4
@@ -37,7 +40,7 @@ def is_installed() -> bool:
 
 
 class TextRecognition:
-    """The loaded models. Loading takes about a second of processor time and 250 MB."""
+    """The loaded models. Loading takes about a second of processor time."""
 
     def __init__(self) -> None:
         import cv2  # noqa: PLC0415 - optional packages, which only this process loads
@@ -68,7 +71,7 @@ class TextRecognition:
         if isinstance(pixels, Unread):
             return PictureText(unread=pixels)
         lines: list[str] = []
-        for band in _bands(pixels):
+        for band in _bands(_trimmed(pixels)):
             lines += self._lines(band)
         text = "\n".join(line for line in lines if line.strip())[:MAX_CHARS]
         if sum(map(str.isalnum, text)) < _LEAST_LETTERS:
@@ -127,6 +130,17 @@ def _pixels(data: bytes) -> Any:
             image = Image.new("RGBA", drawn.size, "white" if is_dark else "black")
             image.alpha_composite(drawn)
         return numpy.ascontiguousarray(numpy.asarray(image.convert("RGB"))[:, :, ::-1])
+
+
+def _trimmed(pixels: Any) -> Any:
+    """Return the part of a picture that is not an even margin."""
+    across, down = (
+        (pixels.max(axis=axes).astype(int) - pixels.min(axis=axes) > _EVEN).nonzero()[0] for axes in ((0, 2), (1, 2))
+    )
+    if not (across.size and down.size):
+        return pixels
+    top, left = max(0, int(down[0]) - _MARGIN), max(0, int(across[0]) - _MARGIN)
+    return pixels[top : int(down[-1]) + _MARGIN, left : int(across[-1]) + _MARGIN]
 
 
 def _bands(pixels: Any) -> Iterator[Any]:

@@ -44,11 +44,13 @@ async def test_every_line_of_a_long_picture_is_read_once(worker: PictureWorker) 
 
 
 async def test_small_letters_of_a_whole_desktop_are_found(worker: PictureWorker) -> None:
-    lines = ["$ ./simulate --steps 5000", "Segmentation fault (core dumped)", "$ dmesg | tail"]
-    terminal = Image.open(BytesIO(drawn(*lines, size=13))).convert("RGB")
-    desktop = Image.new("RGB", (1920, 1080), "white")
-    desktop.paste(terminal, (100, 700))
-    assert (await worker.read(encoded(desktop))).text.split("\n") == lines
+    many = [f"[{number}] error: undefined reference to symbol_{number} in core_{number}.o" for number in range(10, 30)]
+    few = ["$ ./simulate --steps 5000", "Segmentation fault (core dumped)", "$ dmesg | tail"]
+    for lines in (many, few):
+        desktop = Image.new("RGB", (2560, 1440), "white")
+        desktop.paste(Image.open(BytesIO(drawn(*lines, size=13))).convert("RGB"), (100, 200))
+        found = (await worker.read(encoded(desktop))).text.split("\n")
+        assert len(found) == len(lines)
 
 
 async def test_a_picture_without_text_has_none(worker: PictureWorker) -> None:
