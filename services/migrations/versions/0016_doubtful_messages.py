@@ -5,8 +5,8 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0017"
-down_revision = "0016"
+revision = "0016"
+down_revision = "0015"
 
 _AT_A_TIME = 1000
 # What answers said of themselves until now.

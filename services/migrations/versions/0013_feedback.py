@@ -5,7 +5,7 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0014"
+revision = "0013"
 down_revision = "0012"
 
 _TURNS = sa.table("turns", sa.column("id", sa.Integer), sa.column("sources", sa.Text))
