@@ -62,7 +62,6 @@ _NEAREST = 3
 # CMRC, other words never raised a score from below this value to above the gate.
 _NEAR_MISS = 0.03
 _REACH = 1
-# A question that follows another says little alone, so what it finds alone must be better by this much.
 # A table with more chunks than this on either side is compared in part. A chunk has about ten rows.
 _TABLE_CHUNKS = 100
 _NO_VECTORS = "资料的向量索引出错了，请管理员查看日志。"
