@@ -35,14 +35,14 @@ async def test_help_begins_with_what_matters_most(conversation: Conversation) ->
         (
             "把文件发出来就会入库，问我就从里面找答案。你能用的命令：",
             "/ask 问题 提问，也可以 @我、回复我",
+            "/faq 群里确认过的问答：list、show、export",
             "/feedback 分数 [已解决、部分解决或没解决] [评论] 给回答打 1 到 5 分，回复那条回答发",
             "/help [命令] 看能用的命令和用法",
             "/kb 知识库：status、list、show、search、source",
             "/memory 对话记忆：status、show、compact、clear",
             "/review 请管理员看回答：ask",
             "/session 这段对话：status、end、prefs",
-            "/bot 机器人：quiet",
-            "看用法：/help 加命令，例如 /help kb",
+            "下一页：/help 2",
         )
     )
 

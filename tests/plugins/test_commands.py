@@ -43,6 +43,7 @@ EXPECTED: dict[str, tuple[str, str, str, str]] = {
     "/faq delete": ("aos", "", "s", ""),
     "/faq import": ("aos", "", "s", ""),
     "/faq export": ("maos", "maos", "maos", "maos"),
+    "/faq unanswered": ("aos", "", "aos", ""),
     "/memory status": ("maos", "maos", "maos", "maos"),
     "/memory show": ("maos", "maos", "maos", "maos"),
     "/memory compact": ("maos", "maos", "maos", "maos"),

@@ -108,7 +108,8 @@ async def test_an_edited_and_a_rejected_answer(conversation: Conversation, model
     await admin.say("/review 改 1 改成十天了。", edited, "编号 1 按你写的回：「改成十天了。」")
 
     again = conversation.message(f"/ask {QUESTION}呢？")
-    await conversation.send(again, "七天内可以退款")
+    # What was approved is the group's own answer now.
+    await conversation.send(again, "改成十天了。")
     await conversation.send(_quoted(conversation, again, "/review"), "编号 2")
     rejected = _answer(conversation, again, "现在没有可靠的答案。原因：规定正在改", "编号 2")
     await admin.say("/review reject 2 规定正在改", rejected, "编号 2 已拒绝，原因：规定正在改。")

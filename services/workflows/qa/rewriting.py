@@ -72,9 +72,9 @@ def exchanges(history: Sequence[BaseMessage]) -> list[Exchange]:
 def in_context(question: Question, before: Sequence[Exchange]) -> Question:
     """Return the question that is searched and answered: the same one, or what it stands for after earlier exchanges.
 
-    What a quoted message is about stands there, so such a question stays as it is.
+    What a quoted message or a picture is about stands there, so such a question stays as it is.
     """
-    text = None if question.quoted else rewritten(question.text, before)
+    text = None if question.material else rewritten(question.text, before)
     if text is None:
         return question
     asks = asks_something(question.text) and not asks_people(question.text)

@@ -14,6 +14,7 @@ PROMPTS = load_prompts()
 VALUES = {
     "persona": PROMPTS.persona,
     "fence": "====资料边界 0123456789abcdef====",
+    "today": "",
     "context": "",
     "nothing": "【资料里没有】",
     "chat": "【闲聊】",

@@ -81,7 +81,7 @@ async def read(path: Path, ocr: ShadeOcr | PictureWorker | None = None) -> Passa
             assert not held
             return await (ocr or ShadeOcr()).read(image)
 
-    return await parse_with_pictures(path, path.suffix[1:], LIMITS, 200, 0, Watched(), place)
+    return await parse_with_pictures(path, path.suffix[1:], LIMITS, 200, 0, path.name, Watched(), place)
 
 
 def text(passages: Passages) -> str:

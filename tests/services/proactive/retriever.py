@@ -33,7 +33,7 @@ class ScriptedRetriever(Retriever):
 
     def __init__(self) -> None:
         self.found: dict[str, Retrieval] = {}
-        self.asked: list[tuple[str, Question, Strictness, bool]] = []
+        self.asked: list[tuple[str, Question, Strictness]] = []
         self.error: Exception | None = None
 
     async def retrieve(
@@ -42,9 +42,8 @@ class ScriptedRetriever(Retriever):
         question: Question,
         *,
         strictness: Strictness = Strictness.ASKED,
-        expand: bool = True,
     ) -> Retrieval:
-        self.asked.append((collection, question, strictness, expand))
+        self.asked.append((collection, question, strictness))
         if self.error is not None:
             raise self.error
         return self.found.get(question.text, rejected())

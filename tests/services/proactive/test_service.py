@@ -143,7 +143,7 @@ async def test_where_it_is_off_nothing_can_be_made_quiet(database: Database) -> 
 async def test_only_the_groups_own_documents_are_asked_and_strictly(bot: Bot) -> None:
     approval = await bot.says(A, quoted="上次的报错")
     assert approval is not None
-    assert bot.retriever.asked == [("group_777", Question(QUESTION, "上次的报错"), Strictness.UNASKED, False)]
+    assert bot.retriever.asked == [("group_777", Question(QUESTION, "上次的报错"), Strictness.UNASKED)]
     assert approval.collection.name == "group_777"
     assert approval.retrieval.status is RetrievalStatus.USABLE
 

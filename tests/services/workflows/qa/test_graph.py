@@ -160,7 +160,7 @@ class TestWithAModel:
         assert [source.number for source in answer.sources] == [1]
         assert len(self.asked(world)) == 1
 
-    @pytest.mark.parametrize("said", ["今天几号", "宿舍几点熄灯 差旅"])
+    @pytest.mark.parametrize("said", ["这周几号放假", "宿舍几点熄灯 差旅"])
     async def test_the_prompt_knows_the_date(self, world: World, said: str) -> None:
         world.reranker.given = {PASSAGE: 0.9}
         await world.answering().ask(SESSION, 2, GROUP, Question(said))
