@@ -101,3 +101,35 @@ async def test_reviews_in_a_group(bot_factory: BotFactory, client_factory: Clien
     finally:
         if bot.alive:
             await bot.kill()
+
+
+async def test_an_uncertain_answer_waits_for_an_admin_over_a_kill(
+    bot_factory: BotFactory, client_factory: ClientFactory
+) -> None:
+    bot = bot_factory.create(REVIEW__BELOW="0.999", **NO_MODEL)
+    await bot.start()
+    client = await client_factory(bot)
+    client.world.add_member(GROUP, ADMIN, role="admin")
+    try:
+        await client.group_message(GROUP, ADMIN, RULES)
+        await client.wait_sent("已入库", timeout=30)
+        question = await client.group_message(GROUP, MEMBER, QUESTION, at_bot=True)
+        assert (await _reply(client, question)).text == "这个我拿不准，已请管理员看，有结果会回你。"
+        await client.wait_sent("有一个回答要请管理员看", timeout=20)
+        await bot.kill()
+        await bot.start()
+        await client.reconnect()
+        # The conversation goes on meanwhile.
+        thanks = await client.group_message(GROUP, MEMBER, "谢谢", at_bot=True)
+        assert (await _reply(client, thanks)).text == "不客气。"
+
+        await client.group_message(GROUP, ADMIN, "/review approve 1")
+        answer = await client.wait_sent(lambda sent: sent.reply_id == question and "编号 1" in sent.text, timeout=20)
+        assert "七天内" in answer.text
+        # It is the group's own answer from now on.
+        again = await client.group_message(GROUP, MEMBER, QUESTION, at_bot=True)
+        assert "群里确认过的回答" in (await _reply(client, again)).text
+        assert len(_answers(client, question)) == 1
+    finally:
+        if bot.alive:
+            await bot.kill()

@@ -52,6 +52,15 @@ def is_vague(question: Question) -> bool:
     return not any(_VAGUE.sub("", run) for run in runs)
 
 
+def names_trouble(text: str) -> bool:
+    """Return whether a message says that something does not work.
+
+    >>> names_trouble("报错了怎么办"), names_trouble("这个怎么弄")
+    (True, False)
+    """
+    return _SUB_CATEGORIES[TechnicalSubCategory.DEBUGGING].search(text.lower()) is not None
+
+
 def classify_by_rules(question: Question) -> QuestionCategory | None:
     """Return the category of a question by its words, or None if it says too little to be searched for.
 

@@ -19,6 +19,7 @@ from services.workflows.qa.models import QuestionAnalysis, TechnicalAnswer, User
 class ConversationState(TypedDict, total=False):
     """The state of the specification, in values that survive JSON, and four fields of ours.
 
+    `turn_count` counts the turns that the working history holds, and `conversation_summary` is that of earlier ones.
     `retrieved_documents` are the approved passages. `question_category` is a `MainCategory`, `generated_answer` an
     answer as `answers.as_state` writes it. `thread_id` names the turn: each has a thread of its own. `user_feedback`
     stays empty, because feedback comes after the turn has ended and is kept in the records.

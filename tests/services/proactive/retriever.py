@@ -1,6 +1,6 @@
 """A retriever with verdicts that the test sets, and a clock that advances only during waits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -42,6 +42,7 @@ class ScriptedRetriever(Retriever):
         question: Question,
         *,
         strictness: Strictness = Strictness.ASKED,
+        words: Sequence[str] = (),
     ) -> Retrieval:
         self.asked.append((collection, question, strictness))
         if self.error is not None:
