@@ -77,7 +77,6 @@ async def open_checkpoints(data_dir: Path) -> AsyncGenerator[Checkpoints]:
     except sqlite3.Error as error:
         raise DataDirectoryError(f"对话的中间状态存不了，请检查 {path} 能不能读写。", str(error)) from error
     try:
-        await connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         await connection.execute("PRAGMA synchronous=NORMAL")
         saver = AsyncSqliteSaver(connection)
         await saver.setup()
