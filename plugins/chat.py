@@ -11,7 +11,7 @@ from nonebot.rule import to_me
 from qq.budget import Questions, within_command_budget
 from qq.commands.matcher import ArgumentMessage, call_of, help_for, register
 from qq.commands.models import Command
-from qq.depends import Answering, SentMessages, recalls, services, settings
+from qq.depends import Answering, SentMessages, is_open, recalls, services, settings
 from qq.messages import answer_reply
 from qq.pictures import fetch_picture, pictures_in
 from qq.speaker import Speaker, Speaking, asked_knowledge, reading_count, uploader_names
@@ -32,6 +32,12 @@ __plugin_meta__ = PluginMetadata(
 
 _MAX_QUOTED_CHARS = 500
 
+
+async def _chooses(event: MessageEvent, speaker: Speaking) -> bool:
+    return is_open() and services().answering.awaits_choice(speaker.session_id, event.get_plaintext().strip())
+
+
+choice = on_message(rule=_chooses, priority=89, block=True)
 talk = on_message(rule=to_me(), priority=90, block=True)
 
 
@@ -44,6 +50,13 @@ async def _ask(
     message: ArgumentMessage,
 ) -> None:
     await _answer(event, message, speaker, answering, questions, sent_answers)
+
+
+@choice.handle()
+async def _(
+    event: MessageEvent, speaker: Speaking, answering: Answering, questions: Questions, sent_answers: SentMessages
+) -> None:
+    await _answer(event, event.message, speaker, answering, questions, sent_answers)
 
 
 @talk.handle()

@@ -164,9 +164,11 @@ async def _is_verdict(bot: Bot, event: MessageEvent, state: T_State, speaker: Sp
     decided = read_verdict(event.get_plaintext(), {review.number for review in reviews})
     in_group = speaker.place is Place.GROUP
     is_admin = await (_manages(speaker) if in_group else _decides(bot, reviews[0], event.user_id))
-    # Members talk about notices, too.
-    if not is_admin and (decided is None or isinstance(decided.decision, Edited)):
-        return False
+    if not is_admin:
+        # Members talk about notices, too. Without a number among several, 通过 is meant as a decision all the same.
+        decided = decided or read_verdict(event.get_plaintext(), {reviews[0].number})
+        if decided is None or isinstance(decided.decision, Edited):
+            return False
     state.update(reviews=reviews, verdict=decided, is_admin=is_admin)
     return True
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from nonebot.plugin import PluginMetadata
 
-from qq.commands.calls import split_word
 from qq.commands.matcher import Argument, register
 from qq.commands.models import Command
 from qq.depends import SessionDialogues, services
@@ -77,7 +76,15 @@ async def _prefs(speaker: Speaking, argument: Argument) -> str:
 
 
 def _changed(preferences: Preferences, argument: str) -> Preferences | None:
-    name, value = split_word(argument.lower())
+    """Return the preferences with all that an argument changes, or None if a part of it is not understood."""
+    words = argument.lower().split()
+    changed: Preferences | None = preferences if words and len(words) % 2 == 0 else None
+    for name, value in zip(words[::2], words[1::2], strict=False):
+        changed = _with_one(changed, name, value) if changed is not None else None
+    return changed
+
+
+def _with_one(preferences: Preferences, name: str, value: str) -> Preferences | None:
     if name in _CODE and value in _SWITCH:
         return replace(preferences, include_code=_SWITCH[value])
     if name in _RESULTS and value in _DEFAULT:

@@ -130,10 +130,12 @@ class FaqService:
         documents = await self._visible(collection)
         present = {each.normal: each for each in await self._records.current(collection)}
         normals = await asyncio.to_thread(_normals, pairs)
+        # A table has no sources: the same answer comes back without its numbers, and stays as it is.
+        answers = {normal: cited(entry.answer, ())[0] for normal, entry in present.items()}
         new = [
             NewFaq(pair.question, normal, text, (), (), FaqOrigin.IMPORT, approver.user_id, approver.name)
             for pair, normal in zip(pairs, normals, strict=True)
-            if (text := cited(pair.answer, ())[0]) != (present[normal].answer if normal in present else None)
+            if (text := cited(pair.answer, ())[0]) != answers.get(normal)
         ]
         written = await self._records.write(collection, new, MOST_ENTRIES)
         if written is None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from services.text.cleaning import compatible, separated
 from services.text.numerals import SIGNS, UNITS
-from services.text.sentences import clauses, cut_place
+from services.text.sentences import clauses, cut_place, sentences
 
 _UNIT = (
     f"{UNITS}|分|角|万|亿|千|百|节|室|厘米|毫米|千米|克|千克|公斤|斤|吨|升|毫升|度|寸|平|字|篇|%|℃|"
@@ -79,6 +79,24 @@ def lost_facts(original: str, summary: str) -> list[str]:
     """Return the facts of `original` that `summary` does not contain."""
     kept = _Text(summary)
     return [fact for fact in facts(original) if not kept.contains(fact)]
+
+
+def without_new_facts(lines: list[str], summary: str) -> str:
+    """Return a summary without the sentences that state a fact of which `lines` know nothing.
+
+    What a summary says counts as said in the conversation, so a figure of the model's own would vouch for itself.
+    Numerals in words are left alone: 二号 may count what was said.
+    """
+    said = "\n".join(lines)
+    kept = [
+        "".join(sentence for sentence in sentences(line) if not any(map(_has_code, lost_facts(sentence, said))))
+        for line in summary.split("\n")
+    ]
+    return "\n".join(line for line in kept if line.strip())
+
+
+def _has_code(fact: str) -> bool:
+    return any(character.isascii() and character.isalnum() for character in fact)
 
 
 def clauses_with(lines: Iterable[str], lost: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from services.budgets.charge import Charge, charged
 from services.errors import ModelBudgetSpent, ModelError
 from services.llm import ChatModel
-from services.memory.facts import clauses_with, lost_facts
+from services.memory.facts import clauses_with, lost_facts, without_new_facts
 from services.memory.history import as_text, fenced
 from services.memory.order import SessionOrder
 from services.records.conversations import ConversationRecords, HistoryEntry, Preferences, Source
@@ -195,7 +195,10 @@ class MemoryService:
 def _checked_summary(lines: list[str], known: list[str], written: str) -> str:
     # The content of a summary counts as said in the conversation, so a link that only the model knows must not enter
     # it.
-    return complete_summary(known, without_unknown_links(written.strip(), known_addresses(lines)))
+    own = without_new_facts(lines, without_unknown_links(written.strip(), known_addresses(lines)))
+    if not own:
+        raise ModelError("模型的摘要不能用，下次再总结。", "every sentence of it states something that was not said")
+    return complete_summary(known, own)
 
 
 def complete_summary(lines: list[str], summary: str) -> str:

@@ -37,6 +37,11 @@ class PendingChoices:
         """Remember what a session was offered for a question."""
         self._offers[session_id] = _Offer(collection, question, tuple(entry.number for entry in choices))
 
+    def awaits(self, session_id: str, text: str) -> bool:
+        """Return whether a message chooses among what its session was offered."""
+        offer = self._offers.get(session_id)
+        return offer is not None and chosen_number(text, len(offer.numbers)) is not None
+
     def take(self, session_id: str, collection: str, text: str) -> Choice | None:
         """Return what a message chooses, or None if it chooses nothing. The offer ends with any message."""
         offer = self._offers.pop(session_id, None)

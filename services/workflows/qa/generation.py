@@ -139,7 +139,7 @@ class AnswerGeneration:
         self, chain: RagChain, question: Question, retrieval: Retrieval, history: TurnHistory
     ) -> bool:
         """Return whether the model may answer although nothing was found."""
-        if small_talk_reply(question.text) or retrieval.status is RetrievalStatus.RERANK_FAILED:
+        if _chat_reply(question) or retrieval.status is RetrievalStatus.RERANK_FAILED:
             return False
         if chain.uses_general_knowledge or not (asks_something(question.text) or is_request(question)):
             return True
@@ -151,7 +151,7 @@ class AnswerGeneration:
 
 async def _quoted(question: Question, retrieval: Retrieval) -> Answer:
     """Return the answer without a model. Chatter is answered as such, even if it has words of the files."""
-    if small_talk_reply(question.text) or retrieval.status is RetrievalStatus.RERANK_FAILED:
+    if _chat_reply(question) or retrieval.status is RetrievalStatus.RERANK_FAILED:
         return _nothing(question, retrieval)
     # Choosing among the parts of long passages takes up to 20 ms.
     return await asyncio.to_thread(excerpt_answer, question, retrieval)
@@ -159,7 +159,7 @@ async def _quoted(question: Question, retrieval: Retrieval) -> Answer:
 
 def _nothing(question: Question, retrieval: Retrieval) -> Answer:
     """Return what is said if there is nothing to answer from."""
-    if reply := small_talk_reply(question.text):
+    if reply := _chat_reply(question):
         return Answer(AnswerKind.WRITTEN, reply)
     if retrieval.status is RetrievalStatus.RERANK_FAILED:
         return Answer(AnswerKind.FAILED, retrieval.warning)
@@ -173,6 +173,11 @@ async def _without_model(question: Question, retrieval: Retrieval, error: ModelE
         return Answer(AnswerKind.FAILED, notice)
     excerpt = await asyncio.to_thread(excerpt_answer, question, retrieval)
     return Answer(AnswerKind.FAILED, excerpt.text, excerpt.sources, notice)
+
+
+def _chat_reply(question: Question) -> str | None:
+    """Return the reply to small talk. 求助 with a picture is none."""
+    return small_talk_reply(question.text, quotes=bool(question.material))
 
 
 def _noticed(answer: Answer, notice: str) -> Answer:

@@ -21,7 +21,7 @@ from services.faq.service import FaqService
 from services.grounding.models import Answer, AnswerKind
 from services.records.reviews import Decided
 from services.records.tables import now
-from services.retrieval.models import RetrievalStatus, Strictness
+from services.retrieval.models import Retrieval, RetrievalStatus, Strictness
 from services.retrieval.retriever import Retriever, better
 from services.workflows.qa.about_files import AboutFiles
 from services.workflows.qa.analysis import QuestionAnalyser
@@ -32,7 +32,7 @@ from services.workflows.qa.confidence import confidence
 from services.workflows.qa.generation import AnswerGeneration
 from services.workflows.qa.models import QuestionCategory
 from services.workflows.qa.recording import remember
-from services.workflows.qa.rewriting import exchanges, in_context
+from services.workflows.qa.rewriting import exchanges, in_context, points_back
 from services.workflows.qa.small_talk import small_talk_reply
 from services.workflows.qa.state import ConversationState, TurnWork
 from services.workflows.qa.technical import completed
@@ -44,6 +44,8 @@ MOST_ROUNDS = 2
 # An answer that is surer than this needs no hint at what else may have been meant: 9 % of the questions that are none
 # of the approved ones are near one.
 _SURE = 0.7
+# A completed question has more words to be found by.
+_ALONE_MARGIN = 0.1
 
 GONE = "引用的文件刚刚被删除或换成了新版，请再问一次。"
 CLARIFY = "没看懂想问什么，请说具体一点：是哪件事，或者哪个文件里的。"
@@ -130,6 +132,8 @@ async def rewrite(state: ConversationState, runtime: Runtime[QAContext]) -> dict
     """
     work = runtime.context.work
     if work.whole is not None:
+        # 班长电话 after another question may be a new one. Only its search shows that.
+        work.alone = None if work.analysis or points_back(work.question.text) else work.question
         work.question = work.whole
     return {"rewritten_question": work.question.text}
 
@@ -140,7 +144,7 @@ async def look_up(state: ConversationState, runtime: Runtime[QAContext]) -> dict
     if work.is_chosen:
         return {}
     try:
-        match = await services.faq.look_up(work.collection, work.question)
+        match = await services.faq.look_up(work.collection, work.alone or work.question)
     except RecordsError:
         log.exception("approved answers of %s could not be looked up", work.collection)
         return {}
@@ -158,6 +162,10 @@ async def retrieve(state: ConversationState, runtime: Runtime[QAContext]) -> dic
         found = await services.retriever.retrieve(
             work.collection, work.question, strictness=services.strictness, words=work.words
         )
+        if work.alone is not None:
+            alone = await services.retriever.retrieve(work.collection, work.alone, strictness=services.strictness)
+            if _answers_as_well(alone, found):
+                work.question, found = work.alone, alone
     except SearchIndexError as error:
         return _failed(work, error)
     work.retrieval = better(work.retrieval, found) if work.retrieval is not None else found
@@ -276,6 +284,13 @@ def category_of(state: ConversationState) -> QuestionCategory | None:
 def goes_on(work: TurnWork) -> bool:
     """Return whether a question goes on from the ones before it, and is rewritten."""
     return work.whole is not None and work.whole != work.question
+
+
+def _answers_as_well(alone: Retrieval, whole: Retrieval) -> bool:
+    """Return whether a question finds by itself what may be quoted, and hardly anything better as it was completed."""
+    if alone.status is not RetrievalStatus.USABLE or not alone.quotable:
+        return False
+    return (alone.metrics.max_rerank_score or 0.0) >= (whole.metrics.max_rerank_score or 0.0) - _ALONE_MARGIN
 
 
 def _with_choices(found: Answer, choices: Sequence[FaqEntry]) -> Answer:

@@ -302,6 +302,10 @@ class QuestionAnswering:
         )
         return CitedPassage(SourceStatus.GONE if reference is None else SourceStatus.FOUND, reference)
 
+    def awaits_choice(self, session_id: str, text: str) -> bool:
+        """Return whether a message answers 你是不是想问, so that it needs no other sign that the bot is meant."""
+        return self._services.pending.awaits(session_id, text)
+
     async def withdraw(self, session_id: str, user_id: int, question: Question) -> None:
         """Forget a question that its author recalled before it was answered."""
         await self._turns.withdraw(session_id, user_id, question.shown)

@@ -51,10 +51,10 @@ class TurnWork:
     """What the nodes of one turn hand to each other and no checkpoint keeps: it is needed only until the answer stands.
 
     `query` is the question with the preferences of its session, or None if it has no content. `question` is what is
-    searched and answered: the member's own, or the `whole` one that it stands for. `words` are added to it for a second
-    search. `choices` are approved questions that may be the same one, unless it `is_chosen` that none is. With
-    `can_wait` a person may be asked before the answer is sent. `answer` is None until something answers; after a review
-    it is rebuilt from the state.
+    searched and answered: the member's own, or the `whole` one that it stands for; `alone` is then the member's own, if
+    it may be a new one after all. `words` are added to it for a second search. `choices` are approved questions that
+    may be the same one, unless it `is_chosen` that none is. With `can_wait` a person may be asked before the answer is
+    sent. `answer` is None until something answers; after a review it is rebuilt from the state.
     """
 
     collection: str
@@ -65,6 +65,7 @@ class TurnWork:
     role: Role = Role.MEMBER
     can_wait: bool = False
     whole: Question | None = None
+    alone: Question | None = None
     file_reply: FileReply | None = None
     analysis: QuestionAnalysis | None = None
     words: tuple[str, ...] = ()

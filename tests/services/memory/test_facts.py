@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from services.memory.facts import clauses_with, contains, facts, lost_facts
+from services.memory.facts import clauses_with, contains, facts, lost_facts, without_new_facts
 from services.memory.service import complete_summary
 
 # Pieces from which texts full of facts are built, including facts that touch each other.
@@ -143,3 +143,10 @@ def test_cutting_a_long_clause_makes_no_false_number(before: int, behind: int) -
 def test_a_long_line_is_read_in_pieces_that_cut_no_fact() -> None:
     amounts = [f"{number} 元" for number in range(1000, 2000)]
     assert facts("第一笔，" + "，".join(f"付 {amount}" for amount in amounts)) == amounts
+
+
+def test_a_summary_states_only_what_was_said() -> None:
+    lines = ["用户：预算 3500 元，周五前交", "助手：好的"]
+    summary = "用户的预算是 3500 元。班长电话是 13999998888。周五前交。"
+    assert without_new_facts(lines, summary) == "用户的预算是 3500 元。周五前交。"
+    assert without_new_facts(lines, "班长电话是 13999998888。") == ""

@@ -228,3 +228,12 @@ async def test_whatever_a_model_writes_the_member_gets_a_sensible_reply(world: W
         assert len(world.model.prompts) - before <= 5
         assert current_record() is None
     await world.conversations.forget(SESSION)
+
+
+async def test_a_short_new_question_is_not_dragged_along(world: World) -> None:
+    await world.library.add(GROUP.name, "名单.md", ["班长 李强 电话 13800001111。"])
+    answering = world.answering(with_model=False)
+    await answering.ask(SESSION, 2, GROUP, QUESTION)
+    answer = await answering.ask(SESSION, 2, GROUP, Question("班长电话"))
+    assert "13800001111" in answer.text
+    assert "三百五十" not in answer.text
