@@ -129,11 +129,10 @@ async def _answer(
             await speaker.reply(sentence_of(answer))
             return
         posted = await speaker.reply(answer_reply(answer, reading_count(speaker, asked.collection)))
-        await sent_answers.note(speaker.chat.self_id, speaker.session.chat, posted.message_ids, answer.turn_id)
-        if answer.kind is AnswerKind.NOTHING_FOUND:
-            services().suggestions.note_question(
-                speaker.session, speaker.chat.self_id, speaker.message_id, answer.turn_id
-            )
+    # The member may already ask the next question.
+    await sent_answers.note(speaker.chat.self_id, speaker.session.chat, posted.message_ids, answer.turn_id)
+    if answer.kind is AnswerKind.NOTHING_FOUND:
+        services().suggestions.note_question(speaker.session, speaker.chat.self_id, speaker.message_id, answer.turn_id)
     answering.schedule_summary(speaker.session_id)
 
 

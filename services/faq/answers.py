@@ -11,6 +11,7 @@ from services.text.numerals import DIGITS
 MOST_CHOICES = 3
 # How the question begins. The next message may answer it with a number.
 ASKING = "你是不是想问"
+_APPROVED_BY = "（群里确认过的回答，由 "
 _CHOICE = re.compile(r"(?:我?选|第|是|问的是)?\s*(?P<number>[0-9一二两三])\s*(?:号|个|条|项)?(?:问题)?")
 _YES = frozenset({"是", "是的", "对", "对的", "嗯", "嗯嗯", "yes"})
 _NEITHER = frozenset({"都不是", "不是", "没有", "否", "no"})
@@ -19,9 +20,12 @@ _MARKS = " 。.！!～~，,、)）]】"
 
 def approved_answer(entry: FaqEntry) -> Answer:
     """Return the answer of an entry, which names who approved it."""
-    return Answer(
-        AnswerKind.WRITTEN, f"{entry.answer}\n\n（群里确认过的回答，由 {entry.approver} 审核）", entry.sources
-    )
+    return Answer(AnswerKind.WRITTEN, f"{entry.answer}\n\n{_APPROVED_BY}{entry.approver} 审核）", entry.sources)
+
+
+def without_approval(text: str) -> str:
+    """Return the answer of an entry as it was approved, from a text that `approved_answer` made or any other."""
+    return text.partition(f"\n\n{_APPROVED_BY}")[0]
 
 
 def choice_text(choices: Sequence[FaqEntry]) -> str:

@@ -90,7 +90,7 @@ async def test_a_client_that_answers_late_and_many_times_stays_connected(
     client.faults.repeat("set_msg_emoji_like", 3)
     model_server.reply = "在的"
     model_server.switch(Mode.SLOW, seconds=2.4)
-    asked = [await client.group_message(GROUP, 20000 + number, "在吗", at_bot=True) for number in range(6)]
+    asked = [await client.group_message(GROUP, 20000 + number, "随便聊聊吧", at_bot=True) for number in range(6)]
     for message_id in asked:
         await _answer(client, message_id)
     await asyncio.sleep(1)
@@ -218,11 +218,11 @@ async def test_a_recalled_question_is_not_answered(
     await client.quiet(2)
     assert "其中 1 轮没答成" in await _say(client, MEMBER, "/memory status")
     assert "说错" not in await _say(client, MEMBER, "/memory show")
-    await _say(client, MEMBER, "在吗")
+    await _say(client, MEMBER, "随便聊聊吧")
     messages = model_server.chats[-1].body["messages"]
     assert [message["role"] for message in messages] == ["system", "user"], "the recalled turn is not remembered"
     # A recall of another message and a recall that names no message have no effect.
-    asked = await client.group_message(GROUP, MEMBER, "还在吗", at_bot=True)
+    asked = await client.group_message(GROUP, MEMBER, "再聊聊吧", at_bot=True)
     await client.recall(await client.group_message(GROUP, MEMBER, "闲聊"))
     await client.send_event({"post_type": "notice", "notice_type": "group_recall", "group_id": GROUP})
     await _answer(client, asked)
@@ -245,4 +245,4 @@ async def test_sentences_for_the_operator_arrive_as_written(
     bot = await bot_factory()
     client = await client_factory(bot)
     model_server.switch(Mode.UNAUTHORIZED)
-    assert await _say(client, MEMBER, "在吗") == "模型的密钥无效，请管理员检查 LLM__API_KEY。（QZ-M03）"
+    assert await _say(client, MEMBER, "随便聊聊吧") == "模型的密钥无效，请管理员检查 LLM__API_KEY。（QZ-M03）"

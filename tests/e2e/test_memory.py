@@ -28,7 +28,7 @@ async def test_summaries_keep_facts_and_survive_a_restart(
         "工号 QZ-20231 ，第 3 批",
         "联系人邮箱 li@example.org",
         "还有别的吗",
-        "谢谢",
+        "就先这些吧",
     ]
     for text in said:
         await client.group_message(GROUP, ASKER, text, at_bot=True)
@@ -57,7 +57,7 @@ async def test_summaries_keep_facts_and_survive_a_restart(
 
     await client.group_message(GROUP, ASKER, "/memory show")
     assert "更早的摘要" in (await client.wait_sent("重启后还记得吗")).text
-    await client.group_message(GROUP, 10003, "你好", at_bot=True)
+    await client.group_message(GROUP, 10003, "我是新来的", at_bot=True)
     await client.wait_sent("记住了")
     assert "3500" not in model_server.chats[-1].prompt, "another member has a memory of his own"
     await client.group_message(GROUP, ASKER, "/memory clear")

@@ -45,7 +45,7 @@ async def _approve(client: ObservedClient, number: int) -> None:
 
 
 def _answers(client: ObservedClient, question: int) -> list[str]:
-    return [sent.text for sent in client.sent if sent.reply_id == question and "审核" in sent.text]
+    return [sent.text for sent in client.sent if sent.reply_id == question and "审核，编号" in sent.text]
 
 
 async def test_reviews_in_a_group(bot_factory: BotFactory, client_factory: ClientFactory) -> None:

@@ -249,7 +249,7 @@ async def test_handshake_and_end(
         # The bot ends although it is connected, ingests a file, and waits for a model that never answers.
         client = await client_factory(bot)
         model_server.switch(Mode.HANG)
-        await client.group_message(GROUP, ASKER, "在吗", at_bot=True)
+        await client.group_message(GROUP, ASKER, "帮我记一下这件事", at_bot=True)
         await _until(lambda: bool(model_server.chats), 10)
         await client.upload_group_file(GROUP, ASKER, "长.txt", "".join(_LONG).encode())
         await asyncio.sleep(0.3)

@@ -82,7 +82,7 @@ async def test_with_everything_under_way(
         while True:
             try:
                 await other.connect()
-                await other.group_message(GROUP, ASKER, "在吗", at_bot=True)
+                await other.group_message(GROUP, ASKER, "随便聊聊吧", at_bot=True)
                 await other.close()
             except Exception:  # noqa: BLE001, S110 - any refusal will do
                 pass

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 from dataclasses import dataclass, replace
 
 from services.agent.layer import AgentLayer
@@ -22,14 +21,6 @@ from services.workflows.qa.technical import technical_text, wants_structure
 from services.workflows.qa.written import is_request, review, says_nothing
 
 log = logging.getLogger(__name__)
-
-# What asks about the conversation itself, which no file answers.
-_OF_CONVERSATION = re.compile(
-    r"刚才|刚刚|之前|前面|上面|上一?[个次句条]|你?还?记得|我(?:是谁|叫|说|问|讲|告诉|的名字|喜欢|提到)|你(?:刚|说|答|回答|讲|告诉)|我们(?:刚|聊|说|谈)"
-    r"|换(?:个|种)(?:说法|方式)|再说一[遍次]|说(?:简单|详细|明白|清楚)(?:一?点|些)|展开|继续|接着|翻译|什么意思|总结一下(?:我们|对话|聊天|刚)"
-    r"|\b(?:you said|i said|earlier|before|remember|my name|rephrase|again|continue)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +132,10 @@ class AnswerGeneration:
         """Return whether the model may answer although nothing was found."""
         if _chat_reply(question) or retrieval.status is RetrievalStatus.RERANK_FAILED:
             return False
-        if chain.uses_general_knowledge or not (asks_something(question.text) or is_request(question)):
+        if chain.uses_general_knowledge or not retrieval.chunk_count:
             return True
-        return bool(_OF_CONVERSATION.search(question.text) and await history.aget_messages())
+        # A question that the files do not answer may be about the conversation, if there is one.
+        return not (asks_something(question.text) or is_request(question)) or bool(await history.aget_messages())
 
     def _spent(self) -> str:
         return self._budget.notice() if self._budget else ""

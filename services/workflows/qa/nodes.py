@@ -113,6 +113,9 @@ async def classify(state: ConversationState, runtime: Runtime[QAContext]) -> dic
             category = classify_by_rules(work.whole)
             if category is not None and work.analysis.confidence > category.confidence:
                 category = work.analysis.category
+        elif not points_back(work.question.text):
+            # The model that answers is shown the conversation, so a guess of the rules would only mislead it.
+            work.whole = work.question
     summary = "\n".join(message.text for message in shown if message.type == "system")
     return _classified(category) | {"conversation_summary": summary or None, "turn_count": len(before) + 1}
 

@@ -2,6 +2,7 @@
 
 import logging
 
+from services.faq.answers import without_approval
 from services.faq.models import Approver, FaqOrigin, Refused
 from services.faq.service import FaqService
 from services.records.reviews import Review, ReviewReason
@@ -35,7 +36,7 @@ class Teaching:
         written = await self._faq.add(
             request.collection,
             request.question,
-            answer.text,
+            without_approval(answer.text),
             Approver(review.decided_by or 0, review.decided_by_name),
             _ORIGINS.get(request.reason, FaqOrigin.REVIEW),
             answer.sources,
