@@ -200,6 +200,7 @@ async def main() -> None:
         embedded = Settings.model_validate({"data_dir": directory / "embedded"})
         await kinds(directory, embedded, "without a model")
         model = await stack.enter_async_context(ModelServer())
+        model.when("standalone_question", json.dumps({"main_category": "other", "confidence": 0.5}))
         model.when("problem_analysis", json.dumps(_STRUCTURE, ensure_ascii=False))
         llm = {"base_url": model.base_url, "api_key": "key", "model": "test-model"}
         await kinds(directory, Settings.model_validate({"data_dir": directory / "written", "llm": llm}), "with a model")
