@@ -127,8 +127,8 @@ async def _source(speaker: Speaking, collection: Asked, argument: Argument) -> s
     return passage_text(await services().answering.source(speaker.session_id, collection, number), number)
 
 
-async def _test(speaker: Speaking, event: MessageEvent, knowledge: Knowledge, argument: Argument) -> str:
-    return await try_knowledge(speaker, event, knowledge, argument)
+async def _test(speaker: Speaking, event: MessageEvent, argument: Argument) -> str:
+    return await try_knowledge(speaker, event, argument)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------------

@@ -6,13 +6,13 @@ from functools import partial
 from nonebot import logger
 from nonebot.adapters.onebot.v11 import Bot, MessageEvent
 
-from qq.depends import outbox, services, settings
+from qq.depends import outbox, services
 from qq.expected_files import WAIT_S, expected_files
-from qq.files import fetch
 from qq.messages import shortened
 from qq.outbox.delivery import Delivery
 from qq.outbox.replies import File
 from qq.speaker import Speaker, member_card
+from qq.table_files import read_fetched
 from qq.uploaded_file import UploadedFile
 from services.errors import DocumentRejected, DownloadFailed
 from services.faq.models import Approver, Change, Pair, Refused
@@ -76,22 +76,7 @@ async def _take(
 
 async def _pairs(speaker: Speaker, bot: Bot, file: UploadedFile) -> list[Pair]:
     check_offer(file.name, file.size)
-    knowledge, session = services().knowledge, speaker.session
-    path = knowledge.new_incoming()
-    try:
-        await fetch(
-            bot,
-            file,
-            session.group_id,
-            session.user_id,
-            path,
-            MAX_BYTES,
-            knowledge.min_bytes_per_s,
-            settings().knowledge.client_file_dirs,
-        )
-        return await asyncio.to_thread(read_table, path)
-    finally:
-        path.unlink(missing_ok=True)
+    return await read_fetched(speaker, bot, file, MAX_BYTES, read_table)
 
 
 async def export_table(speaker: Speaker, collection: KnowledgeCollection) -> str | None:
@@ -108,7 +93,7 @@ async def export_table(speaker: Speaker, collection: KnowledgeCollection) -> str
 async def approver_of(speaker: Speaker) -> Approver:
     """Return the person as the readers of an answer see them.
 
-    Where all groups share the answers, a name in one group is nobody's business in another.
+    Where all groups share the answers, other groups must not learn a person's name in this one.
     """
     session = speaker.session
     if session.group_id is None or speaker.venue.shares_knowledge:

@@ -7,9 +7,8 @@ from pathlib import PurePath
 from nonebot import logger
 from nonebot.adapters.onebot.v11 import Bot, MessageEvent
 
-from qq.depends import outbox, services, settings
+from qq.depends import outbox, services
 from qq.expected_files import WAIT_S, expected_files
-from qq.files import fetch
 from qq.messages import shortened
 from qq.outbox.delivery import Delivery
 from qq.outbox.replies import File
@@ -17,13 +16,13 @@ from qq.outbox.send_queue import Priority
 from qq.reports.evaluation import result_csv, summary_text
 from qq.reports.retrieval import file_name, retrieval_text
 from qq.speaker import Speaker, asked_knowledge, member_lookup
+from qq.table_files import read_fetched
 from qq.uploaded_file import UploadedFile
 from qq.working import working
 from services.access import AskedKnowledge
 from services.errors import DocumentRejected, DownloadFailed, ServiceError
 from services.evaluation.models import Sample
 from services.evaluation.samples import MAX_BYTES, check_offer, read_samples
-from services.knowledge.service import KnowledgeService
 
 _MAX_QUOTED_CHARS = 500
 _BUSY = "这里正在测一个文件，测完再发 /kb test。"
@@ -33,7 +32,7 @@ _SEND_IT = (
 )
 
 
-async def try_knowledge(speaker: Speaker, event: MessageEvent, knowledge: KnowledgeService, text: str) -> str:
+async def try_knowledge(speaker: Speaker, event: MessageEvent, text: str) -> str:
     """Explain a written or quoted question, try the CSV file that the message replies to, or ask for one.
 
     Return the reply, or an empty string if everything was already said.
@@ -49,9 +48,9 @@ async def try_knowledge(speaker: Speaker, event: MessageEvent, knowledge: Knowle
     if services().evaluations.is_busy(speaker.session.chat):
         return _BUSY
     if file is None:
-        expected_files.expect(speaker.session, ".csv", partial(_take, speaker, knowledge))
+        expected_files.expect(speaker.session, ".csv", partial(_take, speaker))
         return _SEND_IT
-    await _take(speaker, knowledge, speaker.bot, file)
+    await _take(speaker, speaker.bot, file)
     return ""
 
 
@@ -60,7 +59,7 @@ async def _refusal(speaker: Speaker, asked: AskedKnowledge) -> str:
     return await services().access.inspection_refusal(speaker.session, asked, member_lookup(speaker.bot))
 
 
-async def _take(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file: UploadedFile) -> None:
+async def _take(speaker: Speaker, bot: Bot, file: UploadedFile) -> None:
     """Try all questions of a file and report the results.
 
     This runs in the handler of the message, which is cancelled when the bot stops.
@@ -70,11 +69,11 @@ async def _take(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file: U
             await speaker.reply(_BUSY)
             return
         try:
-            await _try_all(speaker, file, await _samples(speaker, knowledge, bot, file))
+            await _try_all(speaker, file, await _samples(speaker, bot, file))
         except (DocumentRejected, DownloadFailed) as error:
             logger.info(f"test set {file.name!r} refused: {error}")
             # When the file is sent again, it must not end up in the knowledge base.
-            expected_files.expect(speaker.session, ".csv", partial(_take, speaker, knowledge))
+            expected_files.expect(speaker.session, ".csv", partial(_take, speaker))
             again = f"改好后 {WAIT_S // 60} 分钟内再发到这里就行，不会入库。"
             await speaker.reply(f"「{shortened(file.name, 30)}」没有测：{error.told()}{again}")
         except ServiceError as error:
@@ -82,24 +81,9 @@ async def _take(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file: U
             await speaker.reply(f"「{shortened(file.name, 30)}」没有测完：{error.told()}")
 
 
-async def _samples(speaker: Speaker, knowledge: KnowledgeService, bot: Bot, file: UploadedFile) -> list[Sample]:
+async def _samples(speaker: Speaker, bot: Bot, file: UploadedFile) -> list[Sample]:
     check_offer(file.name, file.size)
-    path = knowledge.new_incoming()
-    try:
-        session = speaker.session
-        await fetch(
-            bot,
-            file,
-            session.group_id,
-            session.user_id,
-            path,
-            MAX_BYTES,
-            knowledge.min_bytes_per_s,
-            settings().knowledge.client_file_dirs,
-        )
-        return await asyncio.to_thread(read_samples, path)
-    finally:
-        path.unlink(missing_ok=True)
+    return await read_fetched(speaker, bot, file, MAX_BYTES, read_samples)
 
 
 async def _try_all(speaker: Speaker, file: UploadedFile, samples: list[Sample]) -> None:

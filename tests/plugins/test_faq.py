@@ -68,7 +68,7 @@ async def test_entries_shared_by_all_groups_are_changed_by_the_operator(
 ) -> None:
     rescope(KnowledgeScope.GLOBAL, SessionScope.MEMBER)
     await conversation.by(ADMIN).say(ADD, "要由机器人管理员来做")
-    # The name in this group is nobody's business in another, so it is not even looked up.
+    # Other groups must not learn the name in this one, so it is not even looked up.
     await conversation.by(SUPERUSER).say(ADD, "已记下第 1 条「宿舍几点熄灯」")
     assert f"\n{SUPERUSER} 审核于" in await conversation.say("/faq show 1", "1. 宿舍几点熄灯")
 

@@ -82,7 +82,7 @@ async def test_a_member_asks_and_an_admin_approves(conversation: Conversation, m
     admin = conversation.by(ADMIN)
     await admin.say("/review list", "没有要审核的回答。")
     await conversation.by(OTHER).send(_quoted(conversation.by(OTHER), question, "/review ask 去年改过"), "编号 1")
-    # Once for each answer, whoever asks.
+    # Once for each answer, no matter who asks.
     await conversation.send(_quoted(conversation, question, "/review"), "已请管理员看（编号 1）")
     assert QUESTION in await admin.say("/review list", "共 1 个要审核")
     shown = await admin.say("/review show 1", "编号 1，有人请管理员看")
